@@ -1,0 +1,13 @@
+"""Errors by who acts next: the model reads `ToolError`, the person `UserError`, the operator everything else."""
+
+
+class ToolError(Exception):
+    """A tool call that failed; the text tells the model what happened and what it can do instead."""
+
+
+class UserError(Exception):
+    """Something a person asked for that cannot be done; the text says why and what to do."""
+
+
+class ConfigError(Exception):
+    """The configuration is wrong; the text names the key and what is expected. Exit code 2."""

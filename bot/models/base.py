@@ -1,0 +1,157 @@
+"""The seam to language models: our own message types, one protocol, typed failures.
+
+The types are ours because they are stored (turn steps) and must outlive any provider library. A model gets a
+`Request` and streams `Event`s that end with exactly one `Answer`.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeAlias
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call as the model made it; `arguments` is JSON text, not yet checked."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class UserMessage:
+    """What somebody said, rendered for the model. `said` is the bare text without header or context tail."""
+
+    text: str
+    said: str = ""
+    at: datetime | None = None
+    speaker: str = ""
+    images: tuple[str, ...] = ()
+    """URLs of images that a model that can see may look at."""
+
+
+@dataclass(frozen=True)
+class AssistantMessage:
+    text: str
+    calls: tuple[Call, ...] = ()
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ToolMessage:
+    """The result of one call. `ok` is False when it says what went wrong."""
+
+    call_id: str
+    name: str
+    text: str
+    ok: bool = True
+    data: Any = None
+    """The same result as plain JSON data, for the offline model; never sent to a provider."""
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool as the model sees it; `parameters` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One model call: stable parts first (`system`, `tools`), then the conversation, append-only."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    temperature: float | None = None
+    max_tokens: int | None = None
+    force_tool: str = ""
+    """Name of a tool the model must call now; empty for free choice."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float | None = 0.0
+    """None when the model's price is not known."""
+
+
+@dataclass(frozen=True)
+class TextDelta:
+    """A piece of the answer's text as it is written."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The whole answer. `model` is "provider:name" of the one that gave it, after any fallback."""
+
+    text: str
+    calls: tuple[Call, ...]
+    usage: Usage
+    model: str
+    finish: Literal["stop", "length", "filter"] = "stop"
+    degraded: str = ""
+    """Why a lesser model answered, in words for the operator; empty when the first one did."""
+
+
+@dataclass(frozen=True)
+class Restarted:
+    """What was streamed so far is void: another attempt or another model begins from nothing."""
+
+
+Event: TypeAlias = TextDelta | Restarted | Answer
+
+
+class Model(Protocol):
+    """Answers requests. `name` is "provider:name"."""
+
+    name: str
+    context_window: int
+    """Tokens the model takes in all."""
+
+    def complete(self, request: Request) -> AsyncIterator[Event]:
+        """Stream an answer; raises a ModelError."""
+        ...
+
+
+@dataclass
+class ModelError(Exception):
+    """A call that gave no answer; `reason` is for the operator and names no secret."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@dataclass
+class ModelBusy(ModelError):
+    """Overloaded, rate limited, unreachable or too slow: another try may work, after `retry_after` seconds if given."""
+
+    retry_after: float | None = None
+
+
+@dataclass
+class ModelRefused(ModelError):
+    """The provider does not accept us (key, permission, unknown model): trying again is useless."""
+
+
+@dataclass
+class ModelGarbage(ModelError):
+    """It answered something that is no answer."""
+
+
+@dataclass
+class ContextTooLong(ModelError):
+    """The request is longer than the model takes."""

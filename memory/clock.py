@@ -1,0 +1,23 @@
+"""Time, injected: whoever needs it takes a `Clock`, so that tests move it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Gives the present moment, aware, in UTC."""
+
+
+def utc_now() -> datetime:
+    """The machine's clock."""
+    return datetime.now(tz=UTC)
+
+
+def to_text(moment: datetime) -> str:
+    """As stored: ISO 8601 in UTC with milliseconds and a Z; sorts as text."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def from_text(text: str) -> datetime:
+    """Back from `to_text`."""
+    return datetime.fromisoformat(text)

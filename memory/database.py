@@ -1,0 +1,282 @@
+"""SQLite for one file: one writer that commits units of work in groups, one reader beside it.
+
+A *unit of work* is a plain function that gets a `Tx` and runs inside a savepoint on the writer's thread. Units
+that arrive while a commit is running share the next one (group commit), and a unit that raises rolls back
+alone. There is no public begin or commit: a cancelled awaiter would leave a transaction that the next task
+joins. Units run in the order in which `write` was called, which is what keeps events of one place in order.
+
+This is the only module that touches aiosqlite or sqlite3.
+"""
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+
+import aiosqlite
+
+from memory.errors import DatabaseBusy, DatabaseFull
+from memory.faults import Point, faults
+
+T = TypeVar("T")
+Value: TypeAlias = str | int | float | bytes | None
+Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
+
+_BUSY_MS = 5_000
+_DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
+
+
+class Row(Protocol):
+    """One result row, read by column name or position."""
+
+    def __getitem__(self, key: str | int, /) -> Any: ...
+    def keys(self) -> list[str]: ...
+
+
+class Cursor(Protocol):
+    rowcount: int
+    lastrowid: int | None
+
+    def fetchall(self) -> list[Row]: ...
+    def fetchone(self) -> Row | None: ...
+
+
+class Connection(Protocol):
+    """What Carina uses of a driver's connection."""
+
+    row_factory: Any
+    in_transaction: bool
+
+    def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
+    def executescript(self, sql: str, /) -> Cursor: ...
+    def backup(self, target: "Connection", /) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Driver(Protocol):
+    sqlite_version: str
+    Row: Any
+    OperationalError: type[Exception]
+    DatabaseError: type[Exception]
+    IntegrityError: type[Exception]
+
+    def connect(self, database: str, **options: Any) -> Connection: ...
+
+
+def _choose_driver() -> _Driver:
+    """The first module of the two that can load extensions; else the standard one, which says so itself."""
+    standard = importlib.import_module("sqlite3")
+    if hasattr(standard.Connection, "enable_load_extension"):
+        return cast("_Driver", standard)
+    with suppress(ImportError):
+        return cast("_Driver", importlib.import_module("pysqlite3"))
+    return cast("_Driver", standard)
+
+
+driver = _choose_driver()
+
+
+def connect(path: Path, *, read_only: bool = False) -> Connection:
+    """Open a file outside the service: for migrations, backups and read-only commands. Not for the event loop."""
+    mode = "ro" if read_only else "rwc"
+    raw = driver.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+    raw.row_factory = driver.Row
+    raw.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    if read_only:
+        return raw
+    for pragma in _DECLARED:
+        raw.execute(pragma)
+    return raw
+
+
+class Rows:
+    """Reading: every statement here is a SELECT."""
+
+    def __init__(self, raw: Connection) -> None:
+        self._raw = raw
+
+    def all(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        return self._raw.execute(sql, parameters).fetchall()
+
+    def one(self, sql: str, parameters: Parameters = ()) -> Row | None:
+        return self._raw.execute(sql, parameters).fetchone()
+
+
+class Tx(Rows):
+    """Reading and writing inside one unit of work."""
+
+    def run(self, sql: str, parameters: Parameters = ()) -> int:
+        """Execute one statement; gives the number of rows it changed."""
+        return self._raw.execute(sql, parameters).rowcount
+
+    def insert(self, table: str, values: Mapping[str, Value], *, ignore: bool = False) -> bool:
+        """Insert one row; with `ignore`, False when a unique row already stood there."""
+        columns = ", ".join(values)
+        marks = ", ".join(f":{name}" for name in values)
+        tail = " ON CONFLICT DO NOTHING" if ignore else ""
+        # Table and column names come from our own code, values are bound.
+        return self.run(f"INSERT INTO {table} ({columns}) VALUES ({marks}){tail}", values) == 1
+
+
+@dataclass(frozen=True)
+class _Unit(Generic[T]):
+    point: Point
+    work: Callable[[Tx], T]
+    durable: bool
+    done: "asyncio.Future[T]"
+
+
+@dataclass
+class _Outcome:
+    """Results by position in the batch; an exception is a result too."""
+
+    results: list[Any] = field(default_factory=list)
+
+
+class _Thread(aiosqlite.Connection):
+    """aiosqlite's thread, taking whole functions: one hop for a unit instead of one for each statement."""
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        execute: Any = self._execute
+        return cast("T", await execute(function, self._conn, *arguments))
+
+
+def _open_thread(path: Path, *, read_only: bool) -> _Thread:
+    return _Thread(lambda: cast("Any", connect(path, read_only=read_only)), iter_chunk_size=64)
+
+
+def _translate(error: BaseException) -> BaseException:
+    """Our own name for the two failures that a caller can do something about."""
+    if not isinstance(error, driver.OperationalError):
+        return error
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return DatabaseBusy(f"another program holds the database: {text}")
+    if "full" in text or "disk I/O" in text:
+        return DatabaseFull(f"the disk does not take the write: {text}")
+    return error
+
+
+def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> _Outcome:
+    outcome, tx = _Outcome(), Tx(raw)
+    for unit in units:
+        raw.execute("SAVEPOINT unit")
+        try:
+            outcome.results.append(unit.work(tx))
+        except Exception as error:
+            if not raw.in_transaction:  # SQLite rolled everything back (full disk, interrupt)
+                raise
+            raw.execute("ROLLBACK TO unit")
+            outcome.results.append(error)
+        raw.execute("RELEASE unit")
+    return outcome
+
+
+def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> _Outcome:
+    level = "FULL" if any(unit.durable for unit in units) else "NORMAL"
+    raw.execute(f"PRAGMA synchronous={level}")
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        outcome = _run_units(raw, units)
+        for unit in units:
+            faults.reach(unit.point, "before")
+        raw.execute("COMMIT")
+    except BaseException:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+    for unit in units:
+        faults.reach(unit.point, "after")
+    return outcome
+
+
+class Database:
+    """One open SQLite file."""
+
+    def __init__(self, path: Path, writer: _Thread, reader: _Thread) -> None:
+        self.path = path
+        self._writer = writer
+        self._reader = reader
+        self._waiting: list[_Unit[Any]] = []
+        self._arrived = asyncio.Event()
+        self._closing = False
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path) -> AsyncIterator["Database"]:
+        """Open an existing, migrated file; on leaving, what is waiting is committed first."""
+        async with (
+            _open_thread(path, read_only=False) as writer,
+            _open_thread(path, read_only=True) as reader,
+        ):
+            database = cls(path, cast("_Thread", writer), cast("_Thread", reader))
+            flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
+            try:
+                yield database
+            finally:
+                database._closing = True
+                database._arrived.set()
+                await asyncio.shield(flusher)
+
+    def submit(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
+        """Queue a unit of work now, in order; await the result when it suits.
+
+        `durable` makes the commit survive a power cut (one fsync, about 4 ms on a laptop's disk, shared by the
+        whole group); without it the commit survives the death of the process.
+        """
+        if self._closing:
+            raise RuntimeError(f"{self.path.name} is closing")
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Unit(point, work, durable, done))
+        self._arrived.set()
+        return done
+
+    async def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> T:
+        """Run a unit of work; when this returns, it is committed. A cancelled caller does not undo it."""
+        return await asyncio.shield(self.submit(point, work, durable=durable))
+
+    async def read(self, work: Callable[[Rows], T]) -> T:
+        """Run `work` on the reader's thread; it sees everything that was committed before."""
+        try:
+            return await self._reader.run(lambda raw: work(Rows(raw)))
+        except driver.OperationalError as error:
+            raise _translate(error) from error
+
+    async def maintain(self, work: Callable[[Connection], T]) -> T:
+        """Run something that cannot stand in a transaction (VACUUM, checkpoint) between two commits."""
+        return await self._writer.run(work)
+
+    async def _flush(self) -> None:
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._waiting:
+                units, self._waiting = self._waiting, []
+                await self._commit_group(units)
+            if self._closing:
+                return
+
+    async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
+        try:
+            outcome = await self._writer.run(_commit, units)
+        except BaseException as error:
+            if len(units) == 1:
+                _settle(units[0], _translate(error))
+                return
+            for unit in units:  # one of them broke the group: each for itself
+                await self._commit_group([unit])
+            return
+        for unit, result in zip(units, outcome.results, strict=True):
+            _settle(unit, result)
+
+
+def _settle(unit: _Unit[Any], result: Any) -> None:
+    if unit.done.done():
+        return
+    if isinstance(result, BaseException):
+        unit.done.set_exception(_translate(result))
+    else:
+        unit.done.set_result(result)

@@ -1,0 +1,83 @@
+"""Named points before and after every commit and every call that leaves the process.
+
+A write or an outside call needs a `Point` to be made at all, so the list of points is complete by
+construction. Tests arm one and the process dies there as by SIGKILL; unarmed, a point costs one comparison.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Kind(StrEnum):
+    COMMIT = "commit"
+    CALL = "call"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place in the program where it may die; `name` is unique."""
+
+    name: str
+    kind: Kind
+
+
+class Faults:
+    """The registry of points, and the one that is armed."""
+
+    def __init__(self) -> None:
+        self._points: dict[str, Point] = {}
+        self._armed = ""
+        self._countdown = 0
+
+    def point(self, name: str, kind: Kind) -> Point:
+        if name in self._points:
+            raise ValueError(f"fault point {name!r} is defined twice")
+        self._points[name] = Point(name, kind)
+        return self._points[name]
+
+    def all(self) -> tuple[Point, ...]:
+        return tuple(self._points.values())
+
+    def arm(self, spec: str) -> None:
+        """Die at `spec`, "name:before" or "name:after", optionally "name:before:3" for the third time."""
+        name, _, rest = spec.partition(":")
+        side, _, nth = rest.partition(":")
+        if name not in self._points or side not in ("before", "after"):
+            raise ValueError(f"unknown fault point {spec!r}")
+        self._armed, self._countdown = f"{name}:{side}", int(nth or 1)
+
+    def reach(self, point: Point, side: str) -> None:
+        if not self._armed or self._armed != f"{point.name}:{side}":
+            return
+        self._countdown -= 1
+        if self._countdown == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+faults = Faults()
+
+
+def commit_point(name: str) -> Point:
+    """Declare a write; give it to `Database.write`."""
+    return faults.point(name, Kind.COMMIT)
+
+
+def call_point(name: str) -> Point:
+    """Declare a call that leaves the process; give it to `outside`."""
+    return faults.point(name, Kind.CALL)
+
+
+async def outside(point: Point, call: Awaitable[T], seconds: float) -> T:
+    """Await a call that leaves the process, for at most `seconds`; raises TimeoutError after that."""
+    faults.reach(point, "before")
+    async with asyncio.timeout(seconds):
+        result = await call
+    faults.reach(point, "after")
+    return result

@@ -1,0 +1,74 @@
+"""Typed ids and the snowflakes behind them.
+
+A snowflake is a positive 63-bit integer: 41 bits of milliseconds since 2025-01-01 UTC, 10 bits for the
+process, 12 bits of sequence. It sorts by time, is unique within one process even when the clock stands
+still or goes back, and serves as the position of a message.
+"""
+
+import threading
+import time
+from datetime import UTC, datetime
+from typing import NewType
+
+ConstellationId = NewType("ConstellationId", str)
+AgentId = NewType("AgentId", str)
+GroupId = NewType("GroupId", str)
+BlockId = NewType("BlockId", str)
+EntryId = NewType("EntryId", str)
+
+# Ids of the outside world carry their source, so that two sources never meet: "discord:1234".
+PersonId = NewType("PersonId", str)
+PlaceId = NewType("PlaceId", str)
+GuildId = NewType("GuildId", str)
+
+MessageId = NewType("MessageId", int)
+BatchId = NewType("BatchId", int)
+TurnId = NewType("TurnId", int)
+InboxId = NewType("InboxId", int)
+OutboxId = NewType("OutboxId", int)
+
+_EPOCH_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
+_SEQUENCE_BITS = 12
+_PROCESS_BITS = 10
+_SHIFT = _SEQUENCE_BITS + _PROCESS_BITS
+
+
+class Snowflakes:
+    """A source of snowflakes; never gives the same one twice, never an older one after a newer one."""
+
+    def __init__(self, process: int = 0) -> None:
+        if not 0 <= process < 1 << _PROCESS_BITS:
+            raise ValueError(f"process must be 0..{(1 << _PROCESS_BITS) - 1}, not {process}")
+        self._process = process
+        self._last_ms = 0
+        self._sequence = 0
+        self._lock = threading.Lock()
+
+    def next(self) -> int:
+        with self._lock:
+            now = time.time_ns() // 1_000_000 - _EPOCH_MS
+            if now > self._last_ms:
+                self._last_ms, self._sequence = now, 0
+            else:
+                self._sequence += 1
+                if self._sequence >= 1 << _SEQUENCE_BITS:
+                    self._last_ms, self._sequence = self._last_ms + 1, 0
+            return self._last_ms << _SHIFT | self._process << _SEQUENCE_BITS | self._sequence
+
+
+def snowflake_time(snowflake: int) -> datetime:
+    """When a snowflake was made, to the millisecond, in UTC."""
+    return datetime.fromtimestamp(((snowflake >> _SHIFT) + _EPOCH_MS) / 1000, tz=UTC)
+
+
+snowflakes = Snowflakes()
+
+
+def new_id(prefix: str) -> str:
+    """A new sortable text id such as "blk_4f2k0m3x9q": prefix, then the snowflake in base 32."""
+    digits = "0123456789abcdefghjkmnpqrstvwxyz"
+    number, text = snowflakes.next(), ""
+    while number:
+        number, digit = divmod(number, 32)
+        text = digits[digit] + text
+    return f"{prefix}_{text}"

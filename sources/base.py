@@ -1,0 +1,231 @@
+"""The seam between the outside and the agents: what a source hears and what an endpoint says.
+
+A *source* turns traffic into `Notification`s and gives them to the function it was started with, in the order
+of arrival and before it awaits anything. An *endpoint* delivers one `Delivery` at a time. Both raise typed
+errors; neither retries: the outbox does, in one place.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+from memory.audience import Audience, Scope, Trust
+from memory.ids import AgentId, OutboxId, PersonId, PlaceId, TurnId
+
+
+class Kind(StrEnum):
+    """What happened."""
+
+    MESSAGE = "message"
+    EDIT = "edit"
+    DELETE = "delete"
+    REACTION = "reaction"
+
+
+class PlaceKind(StrEnum):
+    GUILD = "guild"
+    THREAD = "thread"
+    DIRECT = "direct"
+    GROUP = "group"
+    TERMINAL = "terminal"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something was said, and who hears what is said there.
+
+    `id` carries its source ("discord:1234"). `audience` is stamped on everything said there; `within` names
+    wider audiences that every hearer belongs to at this moment (checked by the source, never assumed).
+    `bindings` are the ids by which global.db maps the place to a constellation, narrowest first.
+    """
+
+    id: PlaceId
+    kind: PlaceKind
+    audience: Audience
+    name: str = ""
+    within: tuple[Audience, ...] = ()
+    bindings: tuple[str, ...] = ()
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.audience, frozenset(self.within))
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Who did it. Names are flattened to one line by the source (`sources.text.flatten`)."""
+
+    id: PersonId
+    name: str
+    username: str = ""
+    roles: tuple[str, ...] = ()
+    trust: Trust = Trust.STRANGER
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file that came with a message.
+
+    `text` holds the content of a small text file. `url` is where the bytes can be had again. When neither was
+    possible `skipped` says why, in words for the model ("larger than 20 KB", "download timed out").
+    """
+
+    name: str
+    content_type: str
+    size: int
+    url: str = ""
+    text: str = ""
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """The message that a message answers."""
+
+    external_id: str
+    speaker: str
+    text: str
+    by_us: bool = False
+
+
+@dataclass(frozen=True)
+class BlockSpec:
+    """An ephemeral working block that a notification brings: in context for that turn, then not.
+
+    `label` is keyed by id ("discord_user:1234"), so that a rename keeps it. `profile` is the read-only part,
+    replaced at every notification; the block's document holds what agents note down.
+    """
+
+    label: str
+    description: str
+    profile: str
+    about: PersonId | None = None
+
+
+@dataclass(frozen=True)
+class Notification:
+    """Something that happened outside, addressed to agents.
+
+    `external_id` is unique for the happening, not for the message: message id; id@edited_timestamp; id!;
+    message/user/emoji/count. `subject` is the id of the message it is about, for every kind. `position` is what
+    the place's cursor becomes (empty: it does not move). `answer` is False for what is only heard.
+    """
+
+    source: str
+    external_id: str
+    kind: Kind
+    place: Place
+    speaker: Speaker | None
+    subject: str
+    at: datetime
+    text: str = ""
+    answer: bool = True
+    position: str = ""
+    quoted: Quoted | None = None
+    attachments: tuple[Attachment, ...] = ()
+    background: tuple[str, ...] = ()
+    """Recent lines of the place from before, when the conversation was idle; quoted text of strangers."""
+    blocks: tuple[BlockSpec, ...] = ()
+    mentioned: Mapping[PersonId, str] = field(default_factory=dict)
+
+
+Deliver: TypeAlias = Callable[[Notification], None]
+"""Takes a notification at once, without waiting; it is durable a moment later, in this order."""
+
+
+class Source(Protocol):
+    """Hears. `run` returns when the source is told to stop (its task is cancelled) and raises when it cannot go on."""
+
+    name: str
+
+    async def run(self, deliver: Deliver) -> None: ...
+
+
+@dataclass(frozen=True)
+class OutFile:
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One message to send, as its outbox row says. The same `id` is the same message, however often it is tried."""
+
+    id: OutboxId
+    place: PlaceId
+    text: str
+    created_at: datetime
+    turn: TurnId | None = None
+    agent: AgentId | None = None
+    speaker: str = ""
+    """The agent's name, when it should be shown; empty when the account itself speaks."""
+    reply_to: str = ""
+    """External id of the message that is answered; used when the place has moved on since."""
+    may_mention: tuple[PersonId, ...] = ()
+    files: tuple[OutFile, ...] = ()
+    preview: str = ""
+    """External id of a preview that this text replaces by an edit; empty when there is none."""
+
+
+class DeliveryFailed(Exception):
+    """It was certainly not delivered. `retry_after` in seconds when another try may work, None when none will."""
+
+    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class DeliveryUnclear(Exception):
+    """It may or may not have been delivered (no answer came): to be looked up before anything is sent again."""
+
+
+class HistoryUnreadable(Exception):
+    """The place's history cannot be read, so nobody can tell whether something was said there."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a turn is doing in a place, for typing indicators; `busy` False ends it."""
+
+    place: PlaceId
+    busy: bool
+
+
+class Endpoint(Protocol):
+    """Speaks for one source."""
+
+    max_length: int
+    """Longest text of one message, in the units of `split`."""
+    has_nonce: bool
+    """Whether sending the same delivery again shortly afterwards is recognised by the platform."""
+    nonce_seconds: float
+    """How long it is recognised, with a margin; 0 without."""
+
+    def split(self, text: str) -> list[str]:
+        """Cut a text into messages the platform takes; never empty pieces."""
+        ...
+
+    async def send(self, delivery: Delivery) -> str:
+        """Send it; gives the platform's message id. Raises DeliveryFailed or DeliveryUnclear."""
+        ...
+
+    async def find(self, deliveries: tuple[Delivery, ...]) -> dict[OutboxId, str]:
+        """Which of these, all of one place and in order, stand in the place's history, with their message ids.
+
+        Raises HistoryUnreadable. Messages that are identical are matched in order.
+        """
+        ...
+
+    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
+        """Replace the text of a message of ours. Raises DeliveryFailed."""
+        ...
+
+    async def withdraw(self, place: PlaceId, external_id: str) -> None:
+        """Delete a message of ours; one that is already gone is fine. Raises DeliveryFailed."""
+        ...
+
+    async def show(self, activity: Activity) -> None:
+        """Show or end a typing indicator; never raises for the platform's refusal."""
+        ...
