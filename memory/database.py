@@ -36,6 +36,12 @@ class Row(Protocol):
     def keys(self) -> list[str]: ...
 
 
+def as_dict(row: Row) -> dict[str, Value]:
+    """A row as plain data, for exports."""
+    names = row.keys()
+    return {name: row[name] for name in names}
+
+
 class Cursor(Protocol):
     rowcount: int
     lastrowid: int | None

@@ -72,3 +72,8 @@ def new_id(prefix: str) -> str:
         number, digit = divmod(number, 32)
         text = digits[digit] + text
     return f"{prefix}_{text}"
+
+
+def place_source(place: PlaceId | PersonId) -> str:
+    """The source that an id of the outside world belongs to."""
+    return place.partition(":")[0]

@@ -165,8 +165,6 @@ class Delivery:
     """External id of the message that is answered; used when the place has moved on since."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[OutFile, ...] = ()
-    preview: str = ""
-    """External id of a preview that this text replaces by an edit; empty when there is none."""
 
 
 class DeliveryFailed(Exception):
@@ -198,6 +196,8 @@ class Endpoint(Protocol):
 
     max_length: int
     """Longest text of one message, in the units of `split`."""
+    has_previews: bool
+    """Whether an answer is shown while it is written, by editing one message."""
     has_nonce: bool
     """Whether sending the same delivery again shortly afterwards is recognised by the platform."""
     nonce_seconds: float

@@ -114,11 +114,17 @@ Event: TypeAlias = TextDelta | Restarted | Answer
 
 
 class Model(Protocol):
-    """Answers requests. `name` is "provider:name"."""
+    """Answers requests."""
 
-    name: str
-    context_window: int
-    """Tokens the model takes in all."""
+    @property
+    def name(self) -> str:
+        """As "provider:name"."""
+        ...
+
+    @property
+    def context_window(self) -> int:
+        """Tokens the model takes in all."""
+        ...
 
     def complete(self, request: Request) -> AsyncIterator[Event]:
         """Stream an answer; raises a ModelError."""
@@ -145,6 +151,11 @@ class ModelBusy(ModelError):
 @dataclass
 class ModelRefused(ModelError):
     """The provider does not accept us (key, permission, unknown model): trying again is useless."""
+
+
+@dataclass
+class ModelRejected(ModelError):
+    """The provider does not take this request: the same again is useless, another one may work."""
 
 
 @dataclass

@@ -1,0 +1,121 @@
+"""The composition root: every part is made here, once, and given what it needs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bot import control
+from bot.chat import Chat
+from bot.config import Config
+from bot.desk import Desk
+from bot.fronts import Front, connect_fronts
+from bot.houses import open_house
+from bot.lane import Patience
+from bot.notices import Notices
+from bot.operations import Operations
+from bot.packaging import package
+from bot.preview import Previews
+from bot.router import House, Router
+from bot.secrets import Redactor
+from bot.thinking import open_models
+from bot.tools import make_tools
+from bot.turn import Kit, Limits
+from bot.watchers import Broadcast, Typing
+from memory.clock import Clock, utc_now
+from memory.constellation import Constellations
+from memory.folder import DataFolder
+from memory.ids import PersonId, PlaceId
+from sources.base import Endpoint
+from sources.terminal import PERSON, PLACE, SOURCE, Journal, TerminalEndpoint, TerminalSource
+
+_DRAIN_SECONDS = 20.0
+_OPEN_CONSTELLATIONS = 64
+
+
+@dataclass(frozen=True)
+class App:
+    """The service, made but not yet running."""
+
+    router: Router
+    chat: Chat
+    operations: Operations
+    fronts: tuple[Front, ...]
+    events: Broadcast
+    endpoints: Mapping[str, Endpoint]
+    folder: DataFolder
+
+    async def run(self, until: Callable[[], Awaitable[None]]) -> None:
+        """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
+        handlers: dict[str, Callable[..., Any]] = {
+            **self.operations.handlers(),
+            "chat": self.chat.chat,
+            "say": self.chat.say,
+        }
+        async with asyncio.TaskGroup() as tasks:
+            with ExitStack() as watching:
+                watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
+                watching.enter_context(self.events.listen(Previews(self.router, self.endpoints, tasks)))
+                await self.router.start(tasks)
+                listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
+                try:
+                    async with control.serve(self.folder, handlers):
+                        await until()
+                finally:
+                    await self.router.drain(_DRAIN_SECONDS)
+                    for task in listening:
+                        task.cancel()
+                    self.router.stop()
+
+    async def _listen(self, front: Front) -> None:
+        await front.source.run(self.router.receive)
+
+
+@asynccontextmanager
+async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) -> AsyncIterator[App]:
+    """Make the service for a configuration, holding its data folder until the context ends.
+
+    Without `fronts` only the terminal is there: for a chat without a running service.
+    """
+    folder = DataFolder(config.home)
+    folder.prepare()
+    events = Broadcast()
+    async with AsyncExitStack() as stack:
+        stack.enter_context(folder.lock())
+        choose_model = await stack.enter_async_context(open_models(config, clock))
+        opening = Constellations.open(folder.path, clock, _OPEN_CONSTELLATIONS)
+        constellations = await stack.enter_async_context(opening)
+        house_id, answering = await open_house(config, constellations, PersonId(PERSON), clock)
+        desk = Desk(constellations, house_id, config.model.default, clock)
+        terminal = TerminalSource(config.constellation.owner, clock), TerminalEndpoint(Journal(folder.terminal_journal))
+        connected = (Front(*terminal), *(connect_fronts(config, desk, clock) if fronts else ()))
+        endpoints = {front.source.name: front.endpoint for front in connected}
+        kit = Kit(
+            model=choose_model,
+            tools=make_tools(endpoints),
+            package=lambda source, text: package(text, endpoints[source].split),
+            redact=Redactor(config.secrets()).text,
+            clock=clock,
+            limits=Limits(config.model.max_steps, config.limits.turn_seconds, config.limits.tool_seconds),
+            watch=events,
+        )
+        house = House(house_id, answering, kit, _owner_notices(config))
+        router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
+        chat = Chat(constellations, house_id, router, terminal, events)
+        operations = Operations(constellations, house_id, router.answer)
+        yield App(router, chat, operations, connected, events, endpoints, folder)
+
+
+def _owner_notices(config: Config) -> Notices:
+    """The owner is told things in Discord when that is connected and the owner is known there, else at the terminal."""
+    if config.discord_token is not None and config.discord_owner:
+        return Notices(PlaceId(f"discord:user:{config.discord_owner}"), "discord")
+    return Notices(PLACE.id, SOURCE)
+
+
+def _patience(config: Config) -> Callable[[str], Patience]:
+    discord = Patience(attempts=config.limits.attempts, merge=config.discord.merge_seconds)
+    # At a terminal a line is a message: nobody waits to see whether another one follows.
+    others = Patience(attempts=config.limits.attempts, merge=0)
+    return lambda source: discord if source == "discord" else others

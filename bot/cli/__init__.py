@@ -1,0 +1,5 @@
+"""The command line."""
+
+from bot.cli.commands import main
+
+__all__ = ["main"]

@@ -1,0 +1,155 @@
+"""`carina chat`: a conversation at the terminal, with the running service or one of its own."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from bot import control
+from bot.app import build
+from bot.config import OFFLINE, Config
+from bot.errors import UserError
+from memory.folder import DataFolder
+from memory.ids import snowflakes
+from sources.terminal import ChatView, from_data
+
+_END = "\0end"  # what the reader of lines sends when there are no more
+_ANSWER_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A way to the service: what is shown, and how to say something."""
+
+    shown: AsyncGenerator[dict[str, Any], None]
+    say: Callable[[str], Awaitable[None]]
+
+
+@asynccontextmanager
+async def connect(config: Config, history: int) -> AsyncIterator[Line]:
+    """To the service that runs on the data folder, or one in this process that ends with the chat."""
+    folder = DataFolder(config.home)
+    if config.home.exists() and folder.holder() is not None:
+
+        async def pass_on(text: str) -> None:
+            await control.ask(folder, "say", text=text, external_id=_new_id())
+
+        async with aclosing(control.call(folder, "chat", within=None, history=history)) as shown:
+            yield Line(shown, pass_on)
+        return
+    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
+        ended = asyncio.Event()
+
+        async def until_ended() -> None:
+            await ended.wait()
+
+        service = tasks.create_task(app.run(until_ended), name="service")
+
+        async def say(text: str) -> None:
+            await app.chat.say(text, _new_id())
+
+        try:
+            async with aclosing(app.chat.chat(history)) as shown:
+                yield Line(shown, say)
+        finally:
+            ended.set()
+            await service
+
+
+async def once(config: Config, text: str) -> None:
+    """Say one thing, print the answer."""
+    view = ChatView(Console(highlight=False, no_color=config.no_color or None))
+    said = False
+    async with asyncio.timeout(_ANSWER_SECONDS), connect(config, 0) as line:
+        async for shown in line.shown:
+            match shown["kind"]:
+                case "Listening":
+                    await line.say(text)
+                    said = True
+                case "Idle" if said:
+                    break
+                case "Said":
+                    view.show(from_data(shown))
+                case _:
+                    pass
+    view.close()
+
+
+async def interactive(config: Config) -> None:
+    """Pass lines on until the input ends; piped lines wait for the answer to the one before."""
+    console = Console(highlight=False, no_color=config.no_color or None)
+    view = ChatView(console)
+    history = config.terminal.history if console.is_terminal else 0
+    async with connect(config, history) as line, asyncio.TaskGroup() as tasks:
+        idle = asyncio.Event()
+        listening = asyncio.Event()
+        showing = tasks.create_task(_show(line, view, idle, listening), name="chat view")
+        await listening.wait()
+        if console.is_terminal:
+            view.note(_greeting(config))
+        try:
+            await _pass_lines(line, idle, wait=not sys.stdin.isatty())
+        finally:
+            showing.cancel()
+    view.close()
+
+
+async def _pass_lines(line: Line, idle: asyncio.Event, *, wait: bool) -> None:
+    lines = _read_lines()
+    saying = 0
+    while (text := await lines.get()) is not _END:
+        if not text.strip():
+            continue
+        idle.clear()
+        await line.say(text.rstrip("\n"))
+        saying += 1
+        if wait:
+            await idle.wait()
+
+
+def _read_lines() -> asyncio.Queue[str]:
+    """Lines of standard input; a thread of its own, since reading cannot be cancelled."""
+    lines: asyncio.Queue[str] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+            for text in sys.stdin:
+                loop.call_soon_threadsafe(lines.put_nowait, text)
+            loop.call_soon_threadsafe(lines.put_nowait, _END)
+
+    threading.Thread(target=read, name="standard input", daemon=True).start()
+    return lines
+
+
+async def _show(line: Line, view: ChatView, idle: asyncio.Event, listening: asyncio.Event) -> None:
+    async for shown in line.shown:
+        match shown["kind"]:
+            case "Listening":
+                listening.set()
+            case "Idle":
+                idle.set()
+            case "Stream":
+                view.stream(shown["text"])
+            case "History":
+                view.note(f"{shown['speaker']}: {shown['text']}")
+            case _:
+                view.show(from_data(shown))
+    raise UserError("the service has ended")
+
+
+def _greeting(config: Config) -> str:
+    agent = config.agents[0].name
+    model = config.model.default
+    if model == OFFLINE:
+        model = "the offline model, which remembers and finds again; set CARINA_MODEL for a language model"
+    return f"You are talking to {agent}, with {model}. Ctrl-D ends the chat."
+
+
+def _new_id() -> str:
+    return f"terminal-{snowflakes.next()}"

@@ -1,0 +1,45 @@
+"""Configuration, read once: environment, `.env` and one TOML file become a frozen `Config`.
+
+This package is the only one that reads the environment or the file. Secrets come from the environment or `.env`, never
+from TOML. Every problem is reported at once, by the name of its key, with what was found and what is expected; a
+secret's value is never shown. Every setting is explained in docs/configuration.md.
+"""
+
+from bot.config.reading import Config, Environment, load_config, load_here
+from bot.config.sections import (
+    KEY_OF_PROVIDER,
+    OFFLINE,
+    Agent,
+    Block,
+    Constellation,
+    DiscordSettings,
+    FileSettings,
+    Group,
+    Limits,
+    Mode,
+    ModelSettings,
+    People,
+    TerminalSettings,
+    default_blocks,
+)
+
+__all__ = [
+    "KEY_OF_PROVIDER",
+    "OFFLINE",
+    "Agent",
+    "Block",
+    "Config",
+    "Constellation",
+    "DiscordSettings",
+    "Environment",
+    "FileSettings",
+    "Group",
+    "Limits",
+    "Mode",
+    "ModelSettings",
+    "People",
+    "TerminalSettings",
+    "default_blocks",
+    "load_config",
+    "load_here",
+]

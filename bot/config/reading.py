@@ -1,0 +1,249 @@
+"""Reading the environment, `.env` and the file, and putting them together."""
+
+import importlib.util
+import os
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, DotEnvSettingsSource
+
+from bot.config.problems import environment_problem, file_problem, nearest
+from bot.config.sections import (
+    EXTRA_OF_PROVIDER,
+    KEY_OF_PROVIDER,
+    OFFLINE,
+    Agent,
+    Constellation,
+    DiscordId,
+    DiscordSettings,
+    FileSettings,
+    Group,
+    Limits,
+    ModelName,
+    ModelSettings,
+    Section,
+    TerminalSettings,
+    Token,
+    check_url,
+    split_list,
+)
+from bot.errors import ConfigError
+from bot.secrets import Redactor
+
+
+class Environment(Section):
+    """What is read from the environment and `.env`, under the names given as aliases."""
+
+    home: Path = Field(default=Path("data"), alias="CARINA_HOME")
+    config: Path = Field(default=Path("carina.toml"), alias="CARINA_CONFIG")
+    model: ModelName | None = Field(default=None, alias="CARINA_MODEL")
+    fallback: Annotated[tuple[ModelName, ...], BeforeValidator(split_list)] | None = Field(
+        default=None, alias="CARINA_FALLBACK_MODELS"
+    )
+    fault: str = Field(default="", alias="CARINA_FAULT")
+    no_color: str = Field(default="", alias="NO_COLOR")
+    discord_token: Token | None = Field(default=None, alias="DISCORD_TOKEN")
+    discord_owner: DiscordId = Field(default="", alias="DISCORD_OWNER_ID")
+    openai_key: Token | None = Field(default=None, alias="OPENAI_API_KEY")
+    openai_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="OPENAI_BASE_URL")
+    anthropic_key: Token | None = Field(default=None, alias="ANTHROPIC_API_KEY")
+    google_key: Token | None = Field(default=None, alias="GOOGLE_API_KEY")
+    groq_key: Token | None = Field(default=None, alias="GROQ_API_KEY")
+    mistral_key: Token | None = Field(default=None, alias="MISTRAL_API_KEY")
+
+
+class Config(Section):
+    """Everything that is configured, with the environment's word put over the file's."""
+
+    home: Path
+    """The data folder; it need not exist yet."""
+    file: Path
+    """The TOML file; it need not exist when it was not asked for by name."""
+    constellation: Constellation
+    model: ModelSettings
+    agents: tuple[Agent, ...]
+    groups: tuple[Group, ...]
+    discord: DiscordSettings
+    terminal: TerminalSettings
+    limits: Limits
+    discord_token: SecretStr | None
+    discord_owner: str
+    """Discord id of the owner; empty when nobody on Discord is."""
+    keys: Mapping[str, SecretStr]
+    """Keys by provider ("openai", ...)."""
+    openai_base_url: str
+    no_color: bool
+    fault: str
+    """Fault point to die at, for tests of crashes (`memory.faults`); empty for none."""
+
+    @property
+    def default_group(self) -> Group:
+        """The group that answers where no other does."""
+        return next(group for group in self.groups if group.default)
+
+    def model_of(self, agent: Agent) -> str:
+        """The model an agent uses: its own, else the service's."""
+        return agent.model or self.model.default
+
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret's value, for redaction."""
+        held = [*self.keys.values(), *([self.discord_token] if self.discord_token else [])]
+        password = urlsplit(self.openai_base_url).password
+        return (*(secret.get_secret_value() for secret in held), *([password] if password else []))
+
+
+def load_here() -> Config:
+    """The configuration of this process: its environment and its current folder. Raises ConfigError."""
+    return load_config(os.environ, Path.cwd())
+
+
+def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
+    """Read everything once. Raises ConfigError with one line for each problem; none of them shows a secret."""
+    problems: list[str] = []
+    dotenv = _read_dotenv(cwd / ".env", problems)
+    given = {**dotenv, **{name: value for name, value in environ.items() if value}}
+    environment = _read_environment(given, environ, problems)
+    path = cwd / Path(given.get("CARINA_CONFIG", "carina.toml")).expanduser()
+    settings = _read_file(path, "CARINA_CONFIG" in given, problems)
+    if environment and settings:
+        config = _compose(environment, settings, cwd / environment.home.expanduser(), path)
+        problems += [*_check_groups(config), *_check_models(config)]
+        if not problems:
+            return config
+    hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
+    raise ConfigError("\n  ".join(["the configuration cannot be used:", *map(hidden.text, problems)]))
+
+
+def _read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    try:
+        found = DotEnvSettingsSource(
+            BaseSettings, env_file=path, env_file_encoding="utf-8", case_sensitive=True
+        ).env_vars
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{path.name}: cannot be read ({type(error).__name__}); expected a text file in UTF-8")
+        return {}
+    if None in found.values():
+        problems.append(f"{path.name}: a line has no value; expected NAME=value on each line")
+    return {name: value for name, value in found.items() if value}
+
+
+def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], problems: list[str]) -> Environment | None:
+    names = [str(field.alias) for field in Environment.model_fields.values()]
+
+    def where(name: str) -> str:
+        return f"{name} (environment)" if environ.get(name) else f"{name} (.env)"
+
+    unknown = [name for name in sorted(given.keys() - set(names)) if name.startswith("CARINA_")]
+    problems += [f"{where(name)}: unknown setting; {nearest(name, names)}" for name in unknown]
+    try:
+        return Environment.model_validate({name: given[name] for name in names if name in given})
+    except ValidationError as error:
+        problems += [environment_problem(item, where(str(item["loc"][0]))) for item in error.errors()]
+        return None
+
+
+def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings | None:
+    if not path.exists() and not required:
+        return FileSettings()
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+        return FileSettings.model_validate(data)
+    except ValidationError as error:
+        problems += [f"{path.name}: {file_problem(item, data, FileSettings)}" for item in error.errors()]
+    except tomllib.TOMLDecodeError as error:
+        problems.append(f"{path.name}: not valid TOML: {error}")
+    except UnicodeDecodeError:
+        problems.append(f"{path.name}: not a text in UTF-8; expected a TOML file")
+    except OSError as error:
+        problems.append(f"{path.name} (CARINA_CONFIG): cannot be read: {error.strerror}; expected a TOML file")
+    return None
+
+
+def _compose(environment: Environment, settings: FileSettings, home: Path, path: Path) -> Config:
+    named = {"default": environment.model, "fallback": environment.fallback}
+    chosen = {key: value for key, value in named.items() if value is not None}
+    keys = {provider: getattr(environment, f"{provider}_key") for provider in KEY_OF_PROVIDER}
+    sections = {name: getattr(settings, name) for name in FileSettings.model_fields}
+    return Config.model_construct(
+        **{
+            **sections,
+            "home": home,
+            "file": path,
+            "model": settings.model.model_copy(update=chosen),
+            "groups": _complete(settings),
+            "discord_token": environment.discord_token,
+            "discord_owner": environment.discord_owner,
+            "keys": {provider: key for provider, key in keys.items() if key is not None},
+            "openai_base_url": environment.openai_base_url,
+            "no_color": bool(environment.no_color),
+            "fault": environment.fault,
+        }
+    )
+
+
+def _complete(settings: FileSettings) -> tuple[Group, ...]:
+    """The groups, the only one being the default; without any, one of the only agent."""
+    groups = settings.groups
+    if not groups and len(settings.agents) == 1:
+        groups = (Group(members=(settings.agents[0].name,)),)
+    return (groups[0].model_copy(update={"default": True}),) if len(groups) == 1 else groups
+
+
+def _twice(names: Iterator[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _check_groups(config: Config) -> Iterator[str]:
+    """What no table can know by itself: that names are unique and that they name something."""
+    file, agents = config.file.name, [agent.name for agent in config.agents]
+    for name in _twice(agent.casefold() for agent in agents):
+        yield f'{file}: agents: found two named "{name}"; expected different names'
+    for name in _twice(group.name.casefold() for group in config.groups):
+        yield f'{file}: groups: found two named "{name}"; expected different names'
+    for agent in config.agents:
+        for label in _twice(block.label for block in agent.blocks):
+            yield f'{file}: agents["{agent.name}"].blocks: found two labelled "{label}"; expected different labels'
+    for place in _twice(place for group in config.groups for place in group.places):
+        yield f'{file}: groups: found the place "{place}" in two; expected one group for each place'
+    if not agents:
+        yield f"{file}: agents: found none; expected at least one, or no agents key for the default one"
+    elif sum(group.default for group in config.groups) != 1:
+        yield f"{file}: groups: expected exactly one with default = true: it answers where no other does"
+    for group in config.groups:
+        key = f'{file}: groups["{group.name}"].members'
+        if len(group.members) != 1:
+            yield f"{key}: found {len(group.members)}; expected one, until coordination patterns exist"
+        for member in group.members:
+            if member not in agents:
+                yield f'{key}: found "{member}", which is no agent; {nearest(member, agents)}'
+
+
+def _check_models(config: Config) -> Iterator[str]:
+    """Every provider that is asked for must be installed and have its key."""
+    wanted = {config.model.default: "CARINA_MODEL or model.default"}
+    wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
+    wanted |= {agent.model: f'agents["{agent.name}"].model' for agent in config.agents if agent.model}
+    for model, key in wanted.items():
+        provider = model.partition(":")[0]
+        module = EXTRA_OF_PROVIDER.get(provider, "")
+        if module and not _installed(module):
+            yield f'{key}: found "{model}", whose provider is not installed; install carina[{provider}]'
+        if provider == OFFLINE or provider in config.keys or (provider == "openai" and config.openai_base_url):
+            continue
+        also = " (or OPENAI_BASE_URL for a server that needs none)" if provider == "openai" else ""
+        yield f'{KEY_OF_PROVIDER[provider]}: not set; expected a key{also}, since {key} is "{model}"'
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,230 @@
+"""Delivering what the outbox holds for one place, in order, each row once.
+
+Before a row's first byte leaves it is `sending`, durably. A row that is found `sending` later may or may not
+have been said: within the platform's memory for nonces the same nonce is simply sent again; after that, and
+where there is no nonce, the place's history decides; and when the history cannot be read, nobody can tell, the
+owner is told, and it is never sent again.
+"""
+
+import asyncio
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import structlog
+
+from bot.notices import Notices
+from memory import messages, outbox
+from memory.clock import Clock
+from memory.database import Database, Tx
+from memory.faults import commit_point
+from memory.ids import PersonId, PlaceId
+from memory.outbox import OutRow, Status
+from sources.base import Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable, OutFile
+
+_SENDING = commit_point("outbox.sending")
+_SENT = commit_point("outbox.sent")
+_RETRY = commit_point("outbox.retry")
+_CLOSED = commit_point("outbox.closed")
+_AGAIN = commit_point("outbox.again")
+_PREVIEW_GONE = commit_point("outbox.preview_gone")
+
+MAX_ATTEMPTS = 8
+"""Sends of one row, and looks into an unreadable history, before it is given up."""
+_UNCLEAR_WAIT = 2.0  # seconds before an unclear send is repeated with its nonce
+
+_log = structlog.get_logger("bot.courier")
+
+
+@dataclass(frozen=True)
+class Office:
+    """What a courier is given: the clock, whom to tell of failures, and what to call when a row has moved on."""
+
+    clock: Clock
+    notices: Notices
+    moved: Callable[[], None]
+
+
+class Courier:
+    """Delivers the rows of one place; `run` returns when none is left."""
+
+    def __init__(self, database: Database, place: PlaceId, endpoint: Endpoint, office: Office) -> None:
+        self._db = database
+        self._place = place
+        self._endpoint = endpoint
+        self._clock = office.clock
+        self._notices = office.notices
+        self._moved = office.moved
+        self._woken = asyncio.Event()
+        self._unread = 0
+        self.waiting = False
+        """Whether nothing can be done before some time has passed."""
+
+    def wake(self) -> None:
+        """Look again now: a row was added, or the place can be reached again."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Deliver until nothing is left."""
+        while True:
+            self._woken.clear()
+            self._moved()
+            rows = await self._db.read(lambda rows: outbox.open_rows(rows, self._place))
+            if not rows:
+                await self._clear_previews()
+                if not self._woken.is_set():
+                    return
+                continue
+            row = rows[0]
+            wait = (row.next_attempt_at - self._clock()).total_seconds() if row.next_attempt_at else 0
+            if wait > 0 and row.status is Status.PENDING:
+                await self._pause(wait)
+            elif row.status is Status.SENDING:
+                await self._recover(row, [found for found in rows if found.status is Status.SENDING])
+            else:
+                await self._start(row)
+
+    async def _pause(self, seconds: float) -> None:
+        self.waiting = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        finally:
+            self.waiting = False
+
+    async def _start(self, row: OutRow) -> None:
+        now = self._clock()
+        claimed = await self._db.write(_SENDING, lambda tx: outbox.mark_sending(tx, row.id, now), durable=True)
+        if claimed is not None:
+            await self._send(claimed)
+
+    async def _send(self, row: OutRow) -> None:
+        try:
+            external = await self._deliver(row)
+        except DeliveryUnclear as error:
+            _log.warning("delivery_unclear", outbox=row.id, reason=str(error))
+            await self._pause(_UNCLEAR_WAIT)
+        except DeliveryFailed as error:
+            await self._failed(row, error)
+        else:
+            await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, external))
+
+    async def _deliver(self, row: OutRow) -> str:
+        """Send it, or let it replace the preview of its turn; gives the platform's id."""
+        preview = await self._preview(row)
+        delivery = to_delivery(row)
+        if preview is None:
+            return await self._endpoint.send(delivery)
+        if not delivery.files:
+            try:
+                await self._endpoint.edit(row.place, preview.external_id, row.content)
+            except DeliveryFailed as error:
+                if error.retry_after is not None:
+                    raise
+            else:
+                return preview.external_id
+        return await self._endpoint.send(delivery)
+
+    async def _preview(self, row: OutRow) -> OutRow | None:
+        key = row.detail.get("preview", "")
+        if not key:
+            return None
+        found = await self._db.read(lambda rows: outbox.of_key(rows, key))
+        return found if found is not None and found.status is Status.SENT and found.external_id else None
+
+    def _mark_sent(self, tx: Tx, row: OutRow, external: str) -> None:
+        preview = outbox.of_key(tx, row.detail["preview"]) if row.detail.get("preview") else None
+        if preview is not None and preview.external_id == external:
+            outbox.replace_preview(tx, preview.id)
+        outbox.mark_sent(tx, row.id, external, self._clock())
+
+    async def _failed(self, row: OutRow, error: DeliveryFailed) -> None:
+        now, reason = self._clock(), str(error)
+        if error.retry_after is not None and row.attempts < MAX_ATTEMPTS:
+            again = now + timedelta(seconds=max(error.retry_after, 0.05))
+            await self._db.write(_RETRY, lambda tx: outbox.mark_retry(tx, row.id, reason, again))
+            return
+        _log.warning("delivery_failed", outbox=row.id, place=row.place, reason=reason)
+        await self._close(row, Status.FAILED, reason)
+
+    async def _close(self, row: OutRow, status: Status, reason: str) -> None:
+        """Give a row and the rest of its answer up; the agent sees it at its next turn, the owner is told."""
+        now = self._clock()
+        words = "may or may not have been delivered" if status is Status.UNKNOWN else "was not delivered"
+        text = f"An answer in {row.place} {words}: {reason}. It will not be sent again by itself."
+
+        def work(tx: Tx) -> None:
+            outbox.mark_closed(tx, row.id, status, reason)
+            if row.turn is not None:
+                outbox.withdraw_pending(tx, row.turn)
+            if row.message is not None:
+                messages.note_delivery(tx, row.message, f"{status}: {reason}")
+            if row.place != self._notices.place:
+                self._notices.tell_owner(tx, f"outbox/{row.id}", text, now)
+
+        await self._db.write(_CLOSED, work)
+
+    # ------------------------------------------------------------------ after a crash, or an unclear answer
+
+    async def _recover(self, row: OutRow, sending: list[OutRow]) -> None:
+        now = self._clock()
+        delivery = to_delivery(row)
+        age = outbox.stuck_since(row, now).total_seconds()
+        if self._endpoint.has_nonce and not delivery.speaker and age < self._endpoint.nonce_seconds:
+            claimed = await self._db.write(_SENDING, lambda tx: outbox.mark_sending(tx, row.id, now), durable=True)
+            if claimed is not None:
+                await self._send(claimed)
+            return
+        try:
+            found = await self._endpoint.find(tuple(to_delivery(each) for each in sending))
+        except HistoryUnreadable as error:
+            await self._unreadable(row, str(error))
+            return
+        self._unread = 0
+        if row.id in found:
+            await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id]))
+            return
+        await self._db.write(_AGAIN, lambda tx: outbox.restart_sending(tx, row.id, now), durable=True)
+        await self._send(replace(row, sending_at=now))
+
+    async def _unreadable(self, row: OutRow, reason: str) -> None:
+        self._unread += 1
+        if self._unread >= MAX_ATTEMPTS:
+            self._unread = 0
+            await self._close(row, Status.UNKNOWN, f"the history there cannot be read ({reason})")
+            return
+        await self._pause(min(2.0**self._unread, 30))
+
+    async def _clear_previews(self) -> None:
+        """Take away what a turn that came to nothing has left standing."""
+        for row in await self._db.read(lambda rows: outbox.orphan_previews(rows, self._place)):
+            external = row.external_id
+            try:
+                if not external:
+                    found = await self._endpoint.find((to_delivery(row),))
+                    external = found.get(row.id, "")
+                if external:
+                    await self._endpoint.withdraw(row.place, external)
+            except (DeliveryFailed, DeliveryUnclear, HistoryUnreadable) as error:
+                _log.warning("preview_left", outbox=row.id, reason=str(error))
+            await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
+
+
+def to_delivery(row: OutRow) -> Delivery:
+    """An outbox row as the endpoint takes it."""
+    detail = row.detail
+    return Delivery(
+        id=row.id,
+        place=row.place,
+        text=row.content,
+        created_at=row.created_at,
+        turn=row.turn,
+        agent=row.agent,
+        speaker=detail.get("speaker", ""),
+        reply_to=detail.get("reply_to") or "",
+        may_mention=tuple(PersonId(person) for person in detail.get("mentions", ())),
+        files=tuple(OutFile(name, text) for name, text in detail.get("files", ())),
+    )

@@ -1,0 +1,113 @@
+"""What people ask the service about itself and its memory, for any front end: every answer is scoped.
+
+`Asker` says who asks and who will see the answer. The owner sees what the owner's places may use; everybody
+else sees what the place of the question may use.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from memory import agents, blocks, inbox, outbox
+from memory.agents import Agent
+from memory.audience import Scope
+from memory.blocks import Block, BlockType
+from memory.clock import Clock
+from memory.constellation import Constellations
+from memory.database import Rows
+from memory.ids import ConstellationId, PersonId, PlaceId
+from memory.messages import Message, newest_heard
+from memory.search import Query, Results, search
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asks, and the scope of those who will see the answer."""
+
+    person: PersonId
+    scope: Scope
+    is_owner: bool = False
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    """How the constellation stands: numbers and states, no text of anybody."""
+
+    constellation: str
+    agents: tuple[tuple[str, str], ...]
+    """Name and model of each."""
+    waiting: int
+    """Notifications that wait for an answer."""
+    dead: int
+    unsent: int
+    fronts: dict[str, str] = field(default_factory=dict)
+
+
+class Desk:
+    """Answers about one constellation."""
+
+    def __init__(
+        self, constellations: Constellations, house: ConstellationId, default_model: str, clock: Clock
+    ) -> None:
+        self._constellations = constellations
+        self._house = house
+        self._default_model = default_model
+        self.clock = clock
+        self.front_states: dict[str, Callable[[], str]] = {}
+        """Words on how each front end stands, by its name."""
+
+    async def status(self) -> ServiceStatus:
+        """How things stand."""
+        named = next(known.name for known in self._constellations.all() if known.id == self._house)
+        async with self._constellations.use(self._house) as database:
+            found, counts = await database.read(lambda rows: (agents.agents(rows), _counts(rows)))
+        return ServiceStatus(
+            constellation=named,
+            agents=tuple((agent.name, agent.model or self._default_model) for agent in found),
+            fronts={name: state() for name, state in self.front_states.items()},
+            **counts,
+        )
+
+    async def blocks(self, asker: Asker) -> list[tuple[Agent, list[Block]]]:
+        """Every agent's blocks that the asker may see here."""
+        every = tuple(BlockType)
+
+        def read(rows: Rows) -> list[tuple[Agent, list[Block]]]:
+            return [
+                (agent, blocks.visible_blocks(rows, agent.id, asker.scope, types=every))
+                for agent in agents.agents(rows)
+            ]
+
+        async with self._constellations.use(self._house) as database:
+            return await database.read(read)
+
+    async def search(self, asker: Asker, text: str, limit: int = 8) -> Results:
+        """Look for words in what the asker may see here; the first agent's entries and blocks, and messages."""
+
+        def read(rows: Rows) -> Results:
+            agent = agents.agents(rows)[0]
+            return search(rows, Query(text=text, agent=agent.id, limit=limit), asker.scope)
+
+        async with self._constellations.use(self._house) as database:
+            return await database.read(read)
+
+    async def cursors(self, source: str) -> dict[PlaceId, str]:
+        """How far each place of a source was read."""
+        async with self._constellations.use(self._house) as database:
+            return await database.read(lambda rows: inbox.cursors(rows, source))
+
+    async def recent(self, place: PlaceId, limit: int) -> list[Message]:
+        """What was heard last in a place, for comparing it with the place's history after a time away."""
+        async with self._constellations.use(self._house) as database:
+            return await database.read(lambda rows: newest_heard(rows, place, limit))
+
+    async def mark(self, name: str) -> str | None:
+        """A mark that a front end stored for itself."""
+        return await self._constellations.position(name)
+
+    async def set_mark(self, name: str, mark: str) -> None:
+        await self._constellations.note_position(name, mark)
+
+
+def _counts(rows: Rows) -> dict[str, Any]:
+    return {**inbox.counts(rows), "unsent": outbox.count_open(rows)}

@@ -1,0 +1,31 @@
+"""Who gives a command, and what an answer that only they see may use."""
+
+from typing import Any
+
+import discord
+
+from bot.desk import Asker
+from memory.audience import OWNER, Audience, Scope, channel_audience, person_audience
+from sources.discord.places import person_id, place_id, place_of, spot_of
+from sources.discord.settings import DiscordSettings
+
+
+async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Asker:
+    """An ephemeral answer is heard by one person, who also knows what is known in the place of the command."""
+    user = interaction.user.id
+    person = person_id(user)
+    if user == settings.owner_id:
+        return Asker(person, Scope(OWNER), is_owner=True)
+    if interaction.guild_id is not None and interaction.guild is None:
+        # Installed by the person, used where the bot is no member: what is known elsewhere stays elsewhere.
+        return Asker(person, Scope(channel_audience(place_id(interaction.channel_id or 0))))
+    return Asker(person, Scope(person_audience(person), _known_here(interaction, settings)))
+
+
+def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> frozenset[Audience]:
+    if interaction.channel is None or interaction.guild_id is None:
+        return frozenset()
+    place = place_of(spot_of(interaction.channel, interaction.user.id), settings)
+    if place.audience == OWNER:  # somebody else can read a place that is configured as the owner's
+        return frozenset()
+    return frozenset({place.audience, *place.within})

@@ -1,0 +1,76 @@
+"""Making the Discord front end from configuration and desk."""
+
+import functools
+from collections.abc import Sequence
+
+from bot import logs
+from bot.config import Config
+from bot.desk import Desk
+from bot.discord_ui.commands import install
+from bot.fronts import Front
+from memory.clock import Clock
+from memory.ids import PlaceId
+from sources.discord.client import Commands
+from sources.discord.hearing import text_mark
+from sources.discord.readback import Known
+from sources.discord.settings import Direct, DiscordSettings, Mode, People
+from sources.discord.source import DiscordSource, DiscordStatus, Wiring
+
+_COMPARED = 50  # stored messages of a place that are compared with its history after a time away
+_MARK = "discord.commands"
+
+
+def connect(config: Config, desk: Desk, clock: Clock) -> Front:
+    """The Discord front end; nothing is connected before its source runs."""
+
+    async def recent(place: PlaceId) -> Sequence[Known]:
+        found = await desk.recent(place, _COMPARED)
+        return [Known(row.external_id or "", text_mark(row.text)) for row in found]
+
+    wiring = Wiring(
+        cursors=functools.partial(desk.cursors, "discord"),
+        recent=recent,
+        on_ready=lambda name: logs.ready("discord", name=name),
+        commands=Commands(
+            install=lambda tree: install(tree, desk, settings),
+            synced=functools.partial(desk.mark, _MARK),
+            note=functools.partial(desk.set_mark, _MARK),
+        ),
+        clock=clock,
+    )
+    settings = settings_of(config)
+    source = DiscordSource(settings, wiring)
+    desk.front_states["discord"] = lambda: _words(source.status)
+    return Front(source, source.endpoint)
+
+
+def settings_of(config: Config) -> DiscordSettings:
+    """The configuration's words as the source takes them. Raises ValueError without a token."""
+    if config.discord_token is None:
+        raise ValueError("DISCORD_TOKEN is not set")
+    given = config.discord
+    return DiscordSettings(
+        token=config.discord_token,
+        owner_id=int(config.discord_owner) if config.discord_owner else None,
+        default_mode=Mode(given.default_mode),
+        modes={int(place): Mode(mode) for place, mode in given.modes.items()},
+        allow=_people(given.allow.persons, given.allow.roles, given.allow.guilds),
+        deny=_people(given.deny.persons, given.deny.roles, given.deny.guilds),
+        direct=Direct(given.dm),
+        owner_places=frozenset(map(int, given.owner_places)),
+        auto_thread=given.auto_thread,
+        show_names=given.show_names,
+        merge_seconds=given.merge_seconds,
+    )
+
+
+def _people(persons: frozenset[str], roles: frozenset[str], guilds: frozenset[str]) -> People:
+    return People(frozenset(map(int, persons)), frozenset(map(int, roles)), frozenset(map(int, guilds)))
+
+
+def _words(status: DiscordStatus) -> str:
+    if not status.connected:
+        return "not connected"
+    missing = f"; without {', '.join(sorted(status.missing_intents))}" if status.missing_intents else ""
+    delay = f", {status.latency * 1000:.0f} ms" if status.latency is not None else ""
+    return f"connected as {status.name}{delay}{missing}"

@@ -1,0 +1,70 @@
+"""The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
+
+from dataclasses import dataclass
+
+from bot.config import Config
+from bot.config.sections import Agent as AgentSettings
+from bot.seeding import new_agent_id, seed_agent, seed_group
+from memory.agents import Agent
+from memory.clock import Clock
+from memory.constellation import Constellations
+from memory.database import Tx
+from memory.faults import commit_point
+from memory.ids import AgentId, ConstellationId, GroupId, PersonId
+from sources.base import Place
+
+_SEED = commit_point("constellation.seed")
+
+
+@dataclass(frozen=True)
+class Answering:
+    """Which group answers in a place: the first of its bindings that is configured, else the default group."""
+
+    places: dict[str, GroupId]
+    default: GroupId
+
+    def __call__(self, place: Place) -> GroupId:
+        bindings = (str(place.id), *place.bindings)
+        return next((self.places[binding] for binding in bindings if binding in self.places), self.default)
+
+
+async def open_house(
+    config: Config, constellations: Constellations, owner: PersonId, clock: Clock
+) -> tuple[ConstellationId, Answering]:
+    """Make sure that what the configuration names exists."""
+    house = await constellations.ensure(config.constellation.name, owner)
+    async with constellations.use(house.id) as database:
+        answering = await database.write(_SEED, lambda tx: _seed(tx, config, clock))
+    for place in answering.places:
+        await constellations.bind(place, house.id, "configuration")
+    return house.id, answering
+
+
+def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
+    now = clock()
+    ids: dict[str, AgentId] = {}
+    for settings in config.agents:
+        ids[settings.name] = seed_agent(tx, _agent(settings, show_name=config.discord.show_names), now).id
+    groups: dict[str, GroupId] = {}
+    places: dict[str, GroupId] = {}
+    for group in config.groups:
+        groups[group.name] = seed_group(tx, group.name, [ids[member] for member in group.members], now)
+        places |= dict.fromkeys(group.places, groups[group.name])
+    return Answering(places, groups[config.default_group.name])
+
+
+def _agent(settings: AgentSettings, *, show_name: bool) -> Agent:
+    chosen = settings.model_dump(include={"temperature", "max_tokens", "context_budget"}, exclude_none=True)
+    return Agent(
+        id=new_agent_id(),
+        name=settings.name,
+        description=settings.description,
+        model=settings.model,
+        system_prompt=settings.system_prompt,
+        tools=settings.tools,
+        config={
+            **chosen,
+            "blocks": [block.model_dump(mode="json") for block in settings.blocks],
+            "show_name": settings.name if show_name else "",
+        },
+    )

@@ -1,0 +1,243 @@
+"""A lane: one group in one place. Its rows are answered in order, one turn at a time.
+
+This is one of the three borders where any exception is caught: whatever goes wrong in a turn is written to its
+inbox rows and tried again, later, and at last given up with a word to the owner.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from bot import events
+from bot.notices import Notices
+from bot.seeding import ensure_blocks
+from bot.spaces import reference_blocks
+from bot.turn import Kit, TurnRunner
+from memory import agents, inbox, outbox, turns
+from memory.audience import Scope, Trust
+from memory.database import Database, Tx
+from memory.errors import DatabaseBusy, DatabaseFull, StoreError
+from memory.faults import commit_point
+from memory.ids import GroupId, PlaceId, TurnId
+from memory.inbox import InRow
+from memory.turns import Turn
+
+_BEGIN = commit_point("turn.begin")
+_ATTEMPT = commit_point("turn.attempt")
+_POSTPONE = commit_point("turn.postpone")
+_BURY = commit_point("turn.bury")
+
+_log = structlog.get_logger("bot.lane")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often a row is tried and how long between: seconds by attempt, the last one repeated.
+
+    `merge` is the silence in seconds that ends a burst of one person, `merge_most` the longest wait for it.
+    """
+
+    attempts: int = 5
+    apart_after: int = 2
+    waits: tuple[float, ...] = (1, 5, 20, 60)
+    merge: float = 0.5
+    merge_most: float = 5
+
+
+class Lane:
+    """Runs the turns of one lane while rows wait in it; `run` returns when none does."""
+
+    def __init__(
+        self,
+        database: Database,
+        lane: tuple[PlaceId, GroupId],
+        kit: Kit,
+        patience: Patience,
+        notices: Notices,
+        ended: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._db = database
+        self._place, self._group = lane
+        self._ended = ended
+        self._kit = kit
+        self._patience = patience
+        self._notices = notices
+        self._runner: TurnRunner | None = None
+        self._turn: TurnId | None = None
+        self._woken = asyncio.Event()
+        self._stopping = False
+
+    def arrived(self) -> None:
+        """A row arrived in the lane."""
+        self._woken.set()
+
+    def changed(self, turn: TurnId) -> None:
+        """Words that a turn answers were edited or deleted."""
+        if self._runner is not None and self._turn == turn:
+            self._runner.interrupt()
+
+    def stop(self) -> None:
+        """Return at the next stored step."""
+        self._stopping = True
+        self._woken.set()
+        if self._runner is not None:
+            self._runner.stopping = True
+
+    async def run(self) -> None:
+        """Answer what waits; `ended` is awaited whenever something may be to be sent."""
+        while not self._stopping:
+            head = await self._db.read(lambda rows: inbox.head(rows, self._place, self._group))
+            if head is None:
+                return
+            await self._until_due(head)
+            if head.turn is None and not head.alone:
+                await self._until_quiet(head)
+            if self._stopping:
+                return
+            turn = await self._begin(head)
+            if turn is not None:
+                await self._try(turn)
+            await self._ended()
+
+    async def _until_due(self, head: InRow) -> None:
+        if head.next_attempt_at is None:
+            return
+        while not self._stopping and (wait := (head.next_attempt_at - self._kit.clock()).total_seconds()) > 0:
+            await self._sleep(wait)
+
+    async def _until_quiet(self, head: InRow) -> None:
+        """Let a burst of messages come to its end before it is answered as one."""
+        quiet, longest = self._patience.merge, timedelta(seconds=self._patience.merge_most)
+        last = head
+        while quiet > 0 and not self._stopping:
+            now = self._kit.clock()
+            end = min(last.received_at + timedelta(seconds=quiet), head.received_at + longest)
+            if now >= end:
+                return
+            await self._sleep((end - now).total_seconds())
+            last = await self._db.read(lambda rows: (inbox.joinable(rows, head) or [head])[-1])
+
+    async def _sleep(self, seconds: float) -> None:
+        self._woken.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _begin(self, head: InRow) -> TurnId | None:
+        """Make a turn of the waiting rows, or take up the one that was begun before; None when it cannot be."""
+        turn = head.turn
+        try:
+            if turn is None:
+                return await self._db.write(_BEGIN, lambda tx: begin_turn(tx, head, self._kit.clock()))
+        except StoreError:
+            raise
+        except Exception as error:
+            _log.exception("turn_not_begun", inbox=head.id, place=self._place)
+            await self._not_begun(head, self._words(error))
+            return None
+        if head.attempts >= self._patience.attempts:  # every try so far ended with the process
+            error_text = head.last_error or "the service stopped at every try"
+            await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._kit.clock()))
+            return None
+        await self._db.write(_ATTEMPT, lambda tx: inbox.count_attempt(tx, turn))
+        return turn
+
+    async def _not_begun(self, head: InRow, error: str) -> None:
+        """No turn could even be made of a row: it is tried like any other failure."""
+        now, dead = self._kit.clock(), head.attempts + 1 >= self._patience.attempts
+        due = now + timedelta(seconds=self._wait(head.attempts + 1))
+
+        def work(tx: Tx) -> None:
+            inbox.not_begun(tx, head.id, error, due, dead=dead, now=now)
+            if dead:
+                self._notices.tell_owner(tx, f"dead/inbox/{head.id}", self._epitaph(error), now)
+
+        await self._db.write(_POSTPONE, work)
+
+    def _words(self, error: Exception) -> str:
+        return f"{type(error).__name__}: {self._kit.redact(str(error))}"[:500]
+
+    def _wait(self, attempts: int) -> float:
+        waits = self._patience.waits
+        return waits[min(attempts, len(waits)) - 1]
+
+    async def _try(self, turn: TurnId) -> None:
+        """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
+        runner = TurnRunner(self._db, self._kit, turn)
+        self._runner, self._turn = runner, turn
+        runner.stopping = self._stopping
+        self._kit.watch(events.Started(turn, self._place))
+        try:
+            await runner.run()
+        except (DatabaseBusy, DatabaseFull):
+            raise  # not the turn's fault: it goes on when the database takes writes again
+        except Exception as error:
+            _log.exception("turn_failed", turn=turn, place=self._place)
+            await self._failed(turn, self._words(error))
+        finally:
+            self._runner = self._turn = None
+
+    async def _failed(self, turn: TurnId, error: str) -> None:
+        now = self._kit.clock()
+        rows = await self._db.read(lambda rows: inbox.of_turn(rows, turn))
+        attempts = max((row.attempts for row in rows), default=0)
+        again = attempts < self._patience.attempts
+        if again:
+            due = now + timedelta(seconds=self._wait(attempts))
+            apart = len(rows) > 1 and attempts >= self._patience.apart_after
+            await self._db.write(_POSTPONE, lambda tx: _postpone(tx, turn, error, due, apart=apart, now=now))
+        else:
+            await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error, now))
+        self._kit.watch(events.Failed(turn, self._place, again))
+
+    def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+        inbox.bury(tx, turn, error, now)
+        turns.end(tx, turn, "failed", now, error)
+        self._notices.tell_owner(tx, f"dead/{turn}", self._epitaph(error), now)
+
+    def _epitaph(self, error: str) -> str:
+        return (
+            f"I could not answer a message in {self._place} after {self._patience.attempts} tries: {error}. "
+            "See it with `carina inbox list --dead`; `carina inbox retry` tries again."
+        )
+
+
+def begin_turn(tx: Tx, head: InRow, now: datetime) -> TurnId:
+    """Give the waiting rows of one speaker to a new turn of the group's agent, with the blocks they refer to."""
+    group = agents.group(tx, GroupId(head.group or ""))
+    rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
+    place = inbox.place(tx, head.place)
+    within = frozenset(place.within) if place is not None else frozenset()
+    turn = Turn(
+        id=turns.new_turn_id(),
+        agent=group.members[0],
+        group=group.id,
+        place=head.place,
+        person=head.person,
+        scope=Scope(head.audience, within),
+        trust=Trust.SYSTEM,
+        blocks=(),
+        restarts=0,
+        started_at=now,
+    )
+    ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
+    turn = replace(turn, blocks=reference_blocks(tx, turn, rows, now))
+    turns.begin(tx, turn)
+    inbox.claim(tx, rows, turn.id)
+    inbox.count_attempt(tx, turn.id)
+    turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
+    agents.set_group(tx, head.place, group.id)
+    return turn.id
+
+
+def _postpone(tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
+    inbox.postpone(tx, turn, error, due)
+    if apart:
+        inbox.separate(tx, turn)
+        turns.end(tx, turn, "failed", now, error)
+        outbox.withdraw_pending(tx, turn)

@@ -1,0 +1,110 @@
+"""Every model that is configured, each made once and loaded when it is first asked.
+
+What a turn gets is a chain: the model, its fallbacks, and at the end the offline model, which always answers.
+Each link leaves a failing provider alone for a while, asks for less where it must, and tries again.
+"""
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+
+from bot.errors import ConfigError
+from bot.models.access import Access, Limits
+from bot.models.base import Model
+from bot.models.breaker import BreakerModel
+from bot.models.fallback import FallbackModel
+from bot.models.lazy import LazyModel
+from bot.models.lenient import LenientModel
+from bot.models.retry import RetryingModel
+from bot.models.shorten import ShorteningModel
+
+OFFLINE = "offline"
+LIBRARIES = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "groq": "groq",
+    "mistral": "mistralai",
+}
+"""The providers, and the module that shows whether one is installed."""
+
+
+def build_models(
+    *,
+    fallback: Sequence[str] = (),
+    keys: Mapping[str, str],
+    base_urls: Mapping[str, str],
+    offline: Model,
+    limits: Limits,
+) -> "ModelCatalog":
+    """`fallback` is asked in order after any model; `keys` and `base_urls` are by provider. Nothing is loaded yet."""
+    return ModelCatalog(tuple(fallback), keys, base_urls, offline, limits)
+
+
+class ModelCatalog:
+    def __init__(
+        self,
+        fallback: tuple[str, ...],
+        keys: Mapping[str, str],
+        base_urls: Mapping[str, str],
+        offline: Model,
+        limits: Limits,
+    ) -> None:
+        self._fallback = tuple(name for name in fallback if name != OFFLINE)
+        self._keys, self._base_urls = keys, base_urls
+        self._offline = offline
+        self._limits = limits
+        self._lazy: dict[str, LazyModel] = {}
+        self._links: dict[str, Model] = {}
+        self._chains: dict[str, Model] = {}
+        for name in self._fallback:
+            self._link(name)
+
+    def model(self, name: str) -> Model:
+        """The chain that begins with this model; it loads when it is first asked. Raises ConfigError."""
+        if name == OFFLINE:
+            return self._offline
+        if name not in self._chains:
+            names = dict.fromkeys((name, *self._fallback))
+            self._chains[name] = FallbackModel([*map(self._link, names), self._offline])
+        return self._chains[name]
+
+    async def get(self, name: str) -> Model:
+        """The same, with its first model already loaded."""
+        chain = self.model(name)
+        if name in self._lazy:
+            await self._lazy[name].open()
+        return chain
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        for model in self._lazy.values():
+            await model.aclose()
+
+    def _link(self, name: str) -> Model:
+        if name not in self._links:
+            access = self._access(name)
+            self._lazy[name] = lazy = LazyModel(access)
+            asked: Model = LenientModel(lazy) if access.base_url else lazy
+            share = self._limits.chain / (1 + len(self._fallback))
+            tried = RetryingModel(asked, tries=self._limits.tries, seconds=share)
+            self._links[name] = BreakerModel(ShorteningModel(tried))
+        return self._links[name]
+
+    def _access(self, name: str) -> Access:
+        provider, _, model = name.partition(":")
+        if provider not in LIBRARIES or not model:
+            known = ", ".join(LIBRARIES)
+            raise ConfigError(f'model "{name}": expected "offline" or "provider:model", with one of: {known}')
+        if not _installed(LIBRARIES[provider]):
+            raise ConfigError(f'model "{name}": its provider is not installed; install carina[{provider}]')
+        key, base_url = self._keys.get(provider, ""), self._base_urls.get(provider, "")
+        if not key and not (provider == "openai" and base_url):
+            raise ConfigError(f'{provider.upper()}_API_KEY: not set; expected a key, since a model is "{name}"')
+        return Access(name, self._limits, key, base_url)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

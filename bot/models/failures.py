@@ -1,0 +1,65 @@
+"""What a provider library raises, as our errors: who acts next, and words that name no secret."""
+
+import re
+from typing import Any
+
+from pydantic_ai import exceptions as theirs
+
+from bot.models.base import ContextTooLong, ModelBusy, ModelError, ModelGarbage, ModelRefused, ModelRejected
+
+_OVERFLOW = re.compile(r"context (size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE)
+_BUSY_STATUS = (408, 409, 425, 429)
+_LONGEST_MESSAGE = 200
+
+
+def failure(error: Exception, model: str, secret: str) -> ModelError:
+    """The error of ours that says what may be done now."""
+    match error:
+        case theirs.ModelContextWindowExceededError():
+            return ContextTooLong(f"{model}: the conversation is too long for it")
+        case theirs.ModelHTTPError(status_code=status) if status == 413 or _overflows(error):
+            return ContextTooLong(f"{model}: the conversation is too long for it")
+        case theirs.ModelAuthenticationError() | theirs.ModelQuotaExceededError():
+            return ModelRefused(f"{model} refused us ({_code(error)})")
+        case theirs.ModelNotFoundError():
+            return ModelRefused(f"{model} is not there ({_code(error)}): {_said(error, secret)}")
+        case theirs.ModelRequestTimeout() | theirs.ModelTimeoutError():
+            return ModelBusy(f"{model} did not answer in time")
+        case theirs.ModelConnectionError(phase=phase):
+            return ModelBusy(f"{model}: the connection failed ({phase or 'closed'})")
+        case theirs.ModelRateLimitError() | theirs.ModelUnavailableError() | theirs.ModelServerError():
+            return ModelBusy(f"{model} is busy or failing ({_code(error)})", error.retry_after)
+        case theirs.ModelHTTPError(status_code=status) if status in _BUSY_STATUS:
+            return ModelBusy(f"{model} is busy or failing ({_code(error)})", error.retry_after)
+        case theirs.ModelRequestRejectedError() | theirs.ModelHTTPError():
+            return ModelRejected(f"{model} did not take the request ({_code(error)}): {_said(error, secret)}")
+        case theirs.UserError():
+            return ModelRejected(f"{model} cannot be asked that: {_one_line(error.message, secret)}")
+        case _:
+            return ModelGarbage(f"{model} answered something that is no answer ({type(error).__name__})")
+
+
+def _overflows(error: theirs.ModelHTTPError) -> bool:
+    """Local servers name no code for it."""
+    return error.status_code in (400, 422, 500) and bool(_OVERFLOW.search(str(error.body)))
+
+
+def _code(error: theirs.ModelAPIError) -> str:
+    status = f"HTTP {error.status_code}" if isinstance(error, theirs.ModelHTTPError) else ""
+    named = error.provider_error_code or error.provider_error_type or ""
+    code = named if re.fullmatch(r"[\w.-]{1,60}", named) else ""
+    return " ".join(filter(None, (status, code))) or type(error).__name__
+
+
+def _said(error: theirs.ModelAPIError, secret: str) -> str:
+    """The provider's own words, as far as it sent some."""
+    body: Any = error.body
+    for key in ("error", "message"):
+        body = body.get(key, body) if isinstance(body, dict) else body
+    return _one_line(body, secret) if isinstance(body, str) else "no reason given"
+
+
+def _one_line(text: str, secret: str) -> str:
+    hidden = text.replace(secret, "***") if secret else text
+    line = " ".join(hidden.split())
+    return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"

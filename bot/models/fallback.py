@@ -1,0 +1,45 @@
+"""The chain of models: where one gives no answer the next is asked, and the last one always answers."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from bot.models.base import Answer, Event, Model, ModelError, Request
+from bot.models.relay import Relay
+
+
+class FallbackModel:
+    """Asks each link in order; the answer of a later one says in `degraded` why it was asked."""
+
+    def __init__(self, links: Sequence[Model]) -> None:
+        if not links:
+            raise ValueError("a chain of models needs a link")
+        self._links = tuple(links)
+
+    @property
+    def name(self) -> str:
+        return self._links[0].name
+
+    @property
+    def context_window(self) -> int:
+        return self._links[0].context_window
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        relay = Relay()
+        reasons: list[str] = []
+        for link in self._links:
+            try:
+                async with aclosing(relay.listen(link, request)) as events:
+                    async for event in events:
+                        yield _explained(event, reasons)
+                return
+            except ModelError as error:
+                reasons.append(error.reason)
+                if link is self._links[-1]:
+                    raise
+
+
+def _explained(event: Event, reasons: list[str]) -> Event:
+    if reasons and isinstance(event, Answer):
+        return replace(event, degraded="; ".join(filter(None, (*reasons, event.degraded))))
+    return event

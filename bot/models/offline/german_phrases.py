@@ -1,0 +1,64 @@
+"""What the offline model says in German."""
+
+from bot.models.offline.language import Phrases
+
+GERMAN_PHRASES = Phrases(
+    saved="Ich merke mir: {fact}.",
+    saved_list="Ich merke mir:",
+    already="Das wusste ich schon: {fact}{source}.",
+    told="Du hast mir gesagt: {fact}{source}.",
+    told_colon="Du hast mir gesagt: {fact}{source}.",
+    told_list="Das hast du mir gesagt:",
+    nearest="Genau das weiß ich nicht. Am nächsten kommt:",
+    earlier="Davor war es: {fact}{source}.",
+    other_told="Von dir weiß ich das nicht, aber {speaker} hat mir gesagt: {fact}{source}.",
+    noted="In meinen Notizen steht: {fact}{source}.",
+    source=" ({})",
+    source_time="am {date} um {time} UTC",
+    source_place="in {place}",
+    quote="„{}“",
+    join=", ",
+    unknown="Das weiß ich nicht. Ich habe dazu nichts in meinem Gedächtnis gefunden{looked}.",
+    looked=" (durchsucht: Einträge {entries}, Nachrichten {messages})",
+    no_model="Es ist kein Sprachmodell eingerichtet, deshalb kann ich nur aus dem Gedächtnis antworten; die "
+    "Einstellung "
+    "{setting} nennt eines (zum Beispiel `openai:gpt-5-mini`).",
+    model_down="Das Sprachmodell `{model}` ist gerade nicht erreichbar, deshalb kann ich nur aus dem Gedächtnis "
+    "antworten "
+    "(Einstellung {setting}).",
+    forgot="Vergessen: {fact}.",
+    forgot_list="Vergessen:",
+    forgot_messages="Damit ist auch der Text von {count} Nachricht(en) weg.",
+    forget_nothing="Zu {what} habe ich nichts, was ich vergessen könnte.",
+    forget_others="Was ich dazu habe, hat mir {speaker} gesagt; das lasse ich stehen.",
+    forget_all="Ich vergesse immer nur eines auf einmal, damit nichts aus Versehen verloren geht: sag „vergiss "
+    "…“ und was. "
+    "„Was weißt du über mich?“ zeigt alles.",
+    forget_what="Was soll ich vergessen? Zum Beispiel „vergiss meinen Zahnarzt“.",
+    remember_what="Was soll ich mir merken? Zum Beispiel „merk dir, dass mein Zahnarzt in der Elmstraße ist“.",
+    known="Das hast du mir gesagt, das Neueste zuerst:",
+    known_none="Ich habe noch nichts über dich gespeichert. Sag „merk dir, dass …“, und ich behalte es.",
+    known_others="(Dazu {count} von anderen Leuten hier.)",
+    talked="Das wurde gesagt ({span}):",
+    talked_none="Soweit ich es von hier aus sehe, wurde da nichts gesagt ({span}).",
+    myself="Ich",
+    greeting="Hallo! Schön, dass du da bist.",
+    thanks="Gern geschehen!",
+    wellbeing="Mir geht es gut, danke. Und dir?",
+    night="Gute Nacht und bis bald.",
+    ack="Alles klar.",
+    picture="Bilder und Dateien kann ich mir nicht ansehen.",
+    statement="Das habe ich gelesen, aber nicht gespeichert; sag „merk dir, dass …“, wenn ich es behalten soll.",
+    cannot="Das kann ich ohne Sprachmodell nicht.",
+    help="Das kann ich ohne Sprachmodell:\n"
+    "- **Merken**: „merk dir, dass mein Zahnarzt in der Elmstraße ist“\n"
+    "- **Aus dem Gedächtnis antworten**: „wo ist mein Zahnarzt?“\n"
+    "- **Vergessen**: „vergiss meinen Zahnarzt“\n"
+    "- **Auflisten**: „was weißt du über mich?“\n"
+    "- **Zurückblicken**: „worüber haben wir gestern gesprochen?“\n"
+    "Dasselbe auf Englisch und Japanisch.",
+    missing_tool="Das kann ich hier nicht: das Werkzeug `{tool}` steht mir nicht zur Verfügung.",
+    failed="Das hat nicht geklappt: {text}",
+    no_result="das Werkzeug gab kein Ergebnis, das ich lesen kann.",
+    too_long="Das ist mir zum Merken zu lang ({length} Zeichen; höchstens {limit}).",
+)

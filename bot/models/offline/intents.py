@@ -1,0 +1,226 @@
+"""What a message wants. Pure: a text goes in, intents come out, in the order they were said."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from bot.models.offline.content import content_words
+from bot.models.offline.days import Span, find_span, lately, without_days
+from bot.models.offline.language import Language
+from bot.models.offline.text import LONGEST, clean, sentences
+
+_LONGEST_UNASKED = 300
+"""A statement that is kept without being asked is short; nobody's essay is mined."""
+_TRAILING = " \t\n.!。！…"
+
+
+@dataclass(frozen=True)
+class Remember:
+    fact: str
+    asked: bool = True
+    """False for a lasting statement that nobody asked us to keep."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    question: str
+
+
+@dataclass(frozen=True)
+class Forget:
+    what: str
+
+
+@dataclass(frozen=True)
+class ListKnown:
+    """What is stored about the person."""
+
+
+@dataclass(frozen=True)
+class LookBack:
+    """What was said in a span of days, perhaps about something."""
+
+    span: Span
+    topic: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Say:
+    """An answer that needs no memory: a field of `Phrases`, friendly or plain."""
+
+    phrase: str
+    friendly: bool = False
+
+
+@dataclass(frozen=True)
+class TooLong:
+    length: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something said that is none of our business; it may belong to what stands before it."""
+
+
+Intent: TypeAlias = Remember | Ask | Forget | ListKnown | LookBack | Say | TooLong | Statement
+
+
+def understand(said: str, language: Language, now: datetime) -> tuple[Intent, ...]:
+    """Every intent of one message; small talk falls away beside something to do."""
+    said = said.strip()
+    text = clean(said)
+    if len(said) > LONGEST:
+        return (_long(said, text, language, now),)
+    intents = tuple(dict.fromkeys(_read(text, language, now)))
+    busy = tuple(intent for intent in intents if not isinstance(intent, Statement) and not _friendly(intent))
+    return busy or intents[:1]
+
+
+def statements(text: str, language: Language, now: datetime) -> Iterator[str]:
+    """What a message states as a fact: neither question nor command nor small talk."""
+    part = clean(text)[:LONGEST]
+    for start, end in sentences(part):
+        match classify(part[start:end], language, now):
+            case Remember(fact):
+                yield fact
+            case Statement() if not part[start:end].lstrip().startswith(">"):
+                yield part[start:end].strip()
+            case _:
+                pass
+
+
+def is_question(text: str, language: Language) -> bool:
+    return (
+        language.patterns.question.match(text) is not None
+        if language.grammar.spaced
+        else bool(language.patterns.question.search(text))
+    )
+
+
+def _friendly(intent: Intent) -> bool:
+    return isinstance(intent, Say) and intent.friendly
+
+
+def _long(said: str, text: str, language: Language, now: datetime) -> Intent:
+    """A message longer than we read: refused as a fact, otherwise work for a language model."""
+    start, end = next(sentences(text), (0, 0))
+    if isinstance(classify(text[start : min(end, 400)], language, now), Remember):
+        return TooLong(len(said))
+    return Say("cannot")
+
+
+def _read(text: str, language: Language, now: datetime) -> Iterator[Intent]:
+    """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact."""
+    fact, fact_end, before = "", 0, ""
+    for start, end in sentences(text):
+        intent = classify(text[start:end], language, now)
+        if before and intent == Say("remember_what"):
+            intent = Remember(before)
+        before = text[start:end].strip(_TRAILING) if isinstance(intent, Statement) else ""
+        if fact and isinstance(intent, Statement):
+            fact += text[fact_end:end]
+            fact_end = end
+            continue
+        if fact:
+            yield Remember(fact.strip(_TRAILING))
+            fact = ""
+        if isinstance(intent, Remember) and intent.asked and not fact:
+            fact, fact_end = intent.fact + _ending(text[start:end]), end
+        else:
+            yield intent
+    if fact:
+        yield Remember(fact.strip(_TRAILING))
+
+
+def _ending(sentence: str) -> str:
+    last = sentence.rstrip()[-1:]
+    return last if last in (".", "!", "。", "！") else ""
+
+
+def classify(sentence: str, language: Language, now: datetime) -> Intent:
+    """One sentence; where it says nothing to us, once more without its lead ("hey Carina, ...")."""
+    for _ in range(4):
+        intent = _one(sentence.strip(), language, now)
+        lead = language.patterns.lead.match(sentence)
+        if not isinstance(intent, Statement) or lead is None:
+            return intent
+        sentence = sentence[lead.end() :]
+    return Statement()
+
+
+def _one(sentence: str, language: Language, now: datetime) -> Intent:
+    patterns = language.patterns
+    if sentence.startswith(">"):
+        return Statement()
+    if not any(letter.isalnum() for letter in sentence):
+        return Say("ack", friendly=True)
+    if patterns.help.match(sentence):
+        return Say("help")
+    if patterns.forget_all.match(sentence):
+        return Say("forget_all")
+    if patterns.about_me.match(sentence):
+        return ListKnown()
+    return (
+        _command(sentence, language)
+        or _look_back(sentence, language, now)
+        or _small_talk(sentence, language)
+        or _plain(sentence, language)
+    )
+
+
+def _command(sentence: str, language: Language) -> Intent | None:
+    patterns = language.patterns
+    for remember in patterns.remember:
+        if found := remember.match(sentence):
+            return _remember(found.groupdict(), sentence, language)
+    for forget in patterns.forget:
+        if found := forget.match(sentence):
+            what = found["what"].strip(_TRAILING + "?？")
+            if any(talk.match(sentence) for talk in patterns.chat.values()):
+                return None
+            return Forget(what) if content_words(what, language) else Say("forget_what")
+    return None
+
+
+def _remember(groups: dict[str, str | None], sentence: str, language: Language) -> Intent:
+    patterns = language.patterns
+    asking = sentence.rstrip().endswith(("?", "？"))
+    if asking and not patterns.polite.search(sentence):
+        return Ask(sentence)
+    fact = (groups.get("fact") or "").strip(_TRAILING + "?？")
+    if is_question(fact, language):
+        return Ask(fact)
+    if not content_words(fact, language):
+        return Say("remember_what")
+    return Remember(fact)
+
+
+def _look_back(sentence: str, language: Language, now: datetime) -> Intent | None:
+    if language.patterns.talked.match(sentence) is None:
+        return None
+    calendar = language.calendar
+    span = find_span(sentence, calendar, now)
+    rest = content_words(without_days(sentence, calendar), language)
+    topic = tuple(word for word in rest if word not in calendar.filler)
+    if span is None and topic:
+        return None
+    return LookBack(span or lately(now), topic)
+
+
+def _small_talk(sentence: str, language: Language) -> Intent | None:
+    for phrase, talk in language.patterns.chat.items():
+        if talk.match(sentence):
+            return Say(phrase, friendly=True)
+    return None
+
+
+def _plain(sentence: str, language: Language) -> Intent:
+    patterns = language.patterns
+    if is_question(sentence, language):
+        return Ask(sentence)
+    lasting = len(sentence) <= _LONGEST_UNASKED and not patterns.passing.search(sentence)
+    if lasting and any(statement.match(sentence) for statement in patterns.lasting):
+        return Remember(sentence.strip(_TRAILING), asked=False)
+    asks = patterns.request.match(sentence) if language.grammar.spaced else patterns.request.search(sentence)
+    return Say("cannot") if asks else Statement()

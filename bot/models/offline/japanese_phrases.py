@@ -1,0 +1,60 @@
+"""What the offline model says in Japanese."""
+
+from bot.models.offline.language import Phrases
+
+JAPANESE_PHRASES = Phrases(
+    saved="{fact}、と覚えました。",
+    saved_list="覚えました：",
+    already="{fact}、ともう覚えています{source}。",
+    told="{fact}、と教えてくれました{source}。",
+    told_colon="{fact}、と教えてくれました{source}。",
+    told_list="こう教えてくれました：",
+    nearest="それそのものは分かりません。一番近いのはこれです：",
+    earlier="その前は「{fact}」でした{source}。",
+    other_told="あなたからは聞いていませんが、{speaker}さんが「{fact}」と教えてくれました{source}。",
+    noted="私のメモには「{fact}」とあります{source}。",
+    source="（{}）",
+    source_time="{date} {time} UTC",
+    source_place="{place}で",
+    quote="「{}」",
+    join="、",
+    unknown="分かりません。記憶を探しましたが、それについては見つかりませんでした{looked}。",
+    looked="（記憶{entries}件、メッセージ{messages}件を検索）",
+    no_model="言語モデルが設定されていないので、記憶からしか答えられません。設定 {setting} "
+    "で指定できます（例：`openai:gpt-5-mini`）。",
+    model_down="言語モデル `{model}` に今つながらないので、記憶からしか答えられません（設定 {setting}）。",
+    forgot="忘れました：{fact}。",
+    forgot_list="忘れました：",
+    forgot_messages="メッセージ{count}件の本文も一緒に消えました。",
+    forget_nothing="{what}について、忘れるものは何もありません。",
+    forget_others="それについては{speaker}さんから聞いたことなので、そのままにします。",
+    forget_all="間違って消さないように、一度に一つだけ忘れます。「〜を忘れて」と言ってください。"
+    "「私について何を知っている？」で一覧が出ます。",
+    forget_what="何を忘れましょうか。例：「歯医者のことを忘れて」",
+    remember_what="何を覚えましょうか。例：「私の歯医者はエルム通りにあると覚えて」",
+    known="あなたが教えてくれたこと（新しい順）：",
+    known_none="あなたについてはまだ何も覚えていません。「〜と覚えて」と言えば覚えます。",
+    known_others="（ほかの人からのものが{count}件あります。）",
+    talked="この間の会話です（{span}）：",
+    talked_none="ここから見える限り、その間の会話はありません（{span}）。",
+    myself="私",
+    greeting="こんにちは！お会いできてうれしいです。",
+    thanks="どういたしまして！",
+    wellbeing="元気です、ありがとうございます。あなたは？",
+    night="おやすみなさい、またね。",
+    ack="はい。",
+    picture="画像やファイルは見られません。",
+    statement="読みましたが、保存はしていません。残したいときは「〜と覚えて」と言ってください。",
+    cannot="それは言語モデルがないとできません。",
+    help="言語モデルなしでできること：\n"
+    "- **覚える**：「私の歯医者はエルム通りにあると覚えて」\n"
+    "- **記憶から答える**：「歯医者はどこ？」\n"
+    "- **忘れる**：「歯医者のことを忘れて」\n"
+    "- **一覧**：「私について何を知っている？」\n"
+    "- **振り返る**：「昨日何を話した？」\n"
+    "英語とドイツ語でも同じです。",
+    missing_tool="ここではできません。ツール `{tool}` が使えないためです。",
+    failed="うまくいきませんでした：{text}",
+    no_result="ツールから読み取れる結果がありませんでした。",
+    too_long="長すぎて覚えられません（{length}文字、最大{limit}文字）。",
+)

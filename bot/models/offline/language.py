@@ -1,0 +1,198 @@
+"""What a language is to the offline model: one table of words, patterns and phrases. A new language is a new table.
+
+Patterns meet one cleaned sentence of bounded length, so they may look at all of it; they must still be free of
+nested repetition, because anybody may send anything.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+START = r"^[\s(*_~-]{0,8}"
+"""List signs and emphasis that may stand before a sentence; no quotation marks: what is quoted is nobody's order."""
+END = r"[\s.!?。！？…)\"'*_~]{0,12}$"
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """One sentence from its beginning, without regard to case; END is up to the pattern."""
+    return re.compile(START + text, re.IGNORECASE | re.DOTALL)
+
+
+def whole(text: str) -> re.Pattern[str]:
+    """A sentence that says this and nothing else."""
+    return pattern(rf"(?:{text}){END}")
+
+
+def anywhere(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+def words(text: str) -> frozenset[str]:
+    """A set of words; an underscore joins a phrase."""
+    return frozenset(word.replace("_", " ") for word in text.split())
+
+
+@dataclass(frozen=True)
+class Concept:
+    """An association: words a question is asked with, and words that answer it."""
+
+    asked: frozenset[str]
+    stated: frozenset[str]
+
+
+def concept(asked: str, stated: str = "") -> Concept:
+    """`stated` falls back to `asked`: the same words ask and answer."""
+    return Concept(words(asked), words(stated or asked))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sort of answer a question wants: how it is asked, how an answer of this kind looks."""
+
+    asked: re.Pattern[str]
+    words: frozenset[str]
+    """Words of the question that only name the kind ("address"); no content where other words stand beside them."""
+    stated: re.Pattern[str]
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """How sentences are cut into words, and who they are about."""
+
+    stops: frozenset[str]
+    stem: Callable[[str], str]
+    subject: re.Pattern[str]
+    """Groups "subject" and "rest" of a statement about something; `about_self` is tried first."""
+    about_self: re.Pattern[str]
+    owners: re.Pattern[str]
+    """Group "owner": whose it is ("my sister's dentist" -> sister)."""
+    mine: re.Pattern[str]
+    """Group "thing": the word right after "my"."""
+    turn: Callable[[str], str]
+    """A statement seen from the other side (my -> your)."""
+    unturnable: re.Pattern[str]
+    """Statements that `turn` would get wrong; they are quoted as they are."""
+    spaced: bool = True
+    glue: re.Pattern[str] | None = None
+    """Without spaces: syllables that are grammar and stand between words."""
+    compounds: bool = False
+    """Whether a long word may continue another one (Zahnarzt, Zahnarzttermin)."""
+    mend: Callable[[str], str] = str
+    """A subordinate clause as a main clause."""
+    variants: Callable[[str], tuple[str, ...]] = lambda _: ()
+    """Further forms of a word for full text search, whose stemmer is English."""
+    introduced: re.Pattern[str] | None = None
+    """A statement that gives the speaker's name without saying so ("I'm Ana")."""
+    flowing: re.Pattern[str] | None = None
+    """Turned statements that read on after "You told me"; others follow a colon."""
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """What people want, as patterns over one sentence."""
+
+    lead: re.Pattern[str]
+    """Words before the point ("hey Carina, please ...")."""
+    remember: tuple[re.Pattern[str], ...]
+    """Group "fact", in the person's own words; `Grammar.mend` puts a clause in order where it is shown."""
+    polite: re.Pattern[str]
+    """An order that may end with a question mark."""
+    forget: tuple[re.Pattern[str], ...]
+    """Group "what"."""
+    forget_all: re.Pattern[str]
+    about_me: re.Pattern[str]
+    talked: re.Pattern[str]
+    help: re.Pattern[str]
+    chat: Mapping[str, re.Pattern[str]]
+    """Small talk by kind; each kind is a field of `Phrases`."""
+    question: re.Pattern[str]
+    request: re.Pattern[str]
+    """Asks for work that only a language model can do."""
+    lasting: tuple[re.Pattern[str], ...]
+    """First-person statements worth keeping without being asked."""
+    passing: re.Pattern[str]
+    """What looks lasting and is not."""
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Days as they are said. `days` gives a pattern and a rule of `days.RULES`."""
+
+    days: tuple[tuple[re.Pattern[str], str], ...]
+    weekdays: tuple[str, ...]
+    """Monday first, as regular expressions."""
+    date: re.Pattern[str]
+    """Groups "day" and "month", the month as a number or by name."""
+    months: tuple[str, ...]
+    written: str
+    """Format of a date from day, month, number and year."""
+    filler: frozenset[str]
+    """Words of a question about a conversation that are not its topic."""
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """What the model says; placeholders are filled with str.format."""
+
+    saved: str
+    saved_list: str
+    already: str
+    told: str
+    told_colon: str
+    told_list: str
+    nearest: str
+    earlier: str
+    other_told: str
+    noted: str
+    source: str
+    """Around when and where it was said."""
+    source_time: str
+    source_place: str
+    quote: str
+    join: str
+    unknown: str
+    looked: str
+    no_model: str
+    model_down: str
+    forgot: str
+    forgot_list: str
+    forgot_messages: str
+    forget_nothing: str
+    forget_others: str
+    forget_all: str
+    forget_what: str
+    remember_what: str
+    known: str
+    known_none: str
+    known_others: str
+    talked: str
+    talked_none: str
+    myself: str
+    greeting: str
+    thanks: str
+    wellbeing: str
+    night: str
+    ack: str
+    picture: str
+    statement: str
+    cannot: str
+    help: str
+    missing_tool: str
+    failed: str
+    no_result: str
+    too_long: str
+
+
+@dataclass(frozen=True)
+class Language:
+    code: str
+    marks: frozenset[str]
+    """Frequent words that tell it from others."""
+    script: re.Pattern[str] | None
+    """A letter that only this language uses."""
+    grammar: Grammar
+    patterns: Patterns
+    concepts: Mapping[str, Concept]
+    kinds: Mapping[str, Kind]
+    calendar: Calendar
+    phrases: Phrases

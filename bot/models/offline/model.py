@@ -1,0 +1,164 @@
+"""The offline model: a pure function from a request and the time to the next step of a turn.
+
+It holds nothing. Where a turn stands it reads from the request: the messages since the last answer, and the results
+of the calls it made for them, which it knows by their ids.
+"""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.models.base import Answer, AssistantMessage, Call, Event, Request, TextDelta, ToolMessage, Usage, UserMessage
+from bot.models.offline.acts import act
+from bot.models.offline.desk import Desk, Lines, Saved, Turn
+from bot.models.offline.intents import Say, understand
+from bot.models.offline.language import Language
+from bot.models.offline.text import LANGUAGES, LONGEST, detect
+from memory.clock import Clock
+
+_PIECE = 80
+"""Characters streamed at once."""
+
+
+@dataclass(frozen=True)
+class _Reply:
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+
+
+class OfflineModel:
+    """Answers by rules and from memory. `unreachable` names a model that is configured and cannot be reached now."""
+
+    name = "offline"
+    context_window = 1_000_000
+
+    def __init__(self, clock: Clock, setting: str = "CARINA_MODEL", unreachable: str = "") -> None:
+        self._clock = clock
+        self._setting = setting
+        self._unreachable = unreachable
+
+    async def complete(self, request: Request) -> AsyncIterator[Event]:
+        reply = self._reply(request, self._clock().astimezone(UTC))
+        for start in range(0, len(reply.text), _PIECE):
+            yield TextDelta(reply.text[start : start + _PIECE])
+        yield Answer(text=reply.text, calls=reply.calls, usage=Usage(), model=self.name)
+
+    def _reply(self, request: Request, now: datetime) -> _Reply:
+        heard, since = _unanswered(request)
+        turn = _turn(request, since, heard, now)
+        language = _language_before(request)
+        calls: list[Call] = []
+        said: list[Lines] = []
+        for number, message in enumerate(heard):
+            language = detect(message.said[:LONGEST], language)
+            intents = understand(message.said, language, now) if message.said.strip() else (Say("picture"),)
+            for place, intent in enumerate(intents):
+                ident = f"off_{_digest(message)}_{number}_{place}"
+                step = act(intent, Desk(turn, language, message.speaker, ident))
+                if isinstance(step, Lines):
+                    said.append(step)
+                else:
+                    calls.extend(step)
+        if not calls and heard:
+            calls.extend(_forced(request, turn, heard[-1]))
+        if calls:
+            return _Reply(calls=tuple(calls))
+        if not heard and not _spoken(request):
+            return _Reply()
+        return _Reply(text=self._compose(said, language, request, now))
+
+    def _compose(self, said: list[Lines], language: Language, request: Request, now: datetime) -> str:
+        """One message: what was stored as one list, each thing once, small talk only by itself, then the hint."""
+        phrases = language.phrases
+        busy = [lines for lines in said if not lines.friendly]
+        said = busy or said[-1:] or [Lines(phrases.ack, friendly=True, hint=True)]
+        saved = [lines.fact for lines in said if isinstance(lines, Saved)]
+        parts = [lines.text for lines in said if len(saved) < 2 or not isinstance(lines, Saved)]
+        if len(saved) > 1:
+            parts.insert(0, "\n".join([phrases.saved_list, *(f"- {fact}" for fact in dict.fromkeys(saved))]))
+        text = "\n".join(dict.fromkeys(parts))
+        wanted = [lines for lines in said if lines.hint]
+        if not wanted or (all(lines.friendly for lines in wanted) and self._hinted_today(request, now)):
+            return text
+        between = "\n" if "\n" in text else " " if language.grammar.spaced else ""
+        return text + between + self._hint(language)
+
+    def _hint(self, language: Language) -> str:
+        phrases = language.phrases
+        if self._unreachable:
+            return phrases.model_down.format(model=self._unreachable, setting=f"`{self._setting}`")
+        return phrases.no_model.format(setting=f"`{self._setting}`")
+
+    def _hinted_today(self, request: Request, now: datetime) -> bool:
+        """Whether an answer of today names the setting; an answer without a time counts as of today."""
+        return any(
+            isinstance(message, AssistantMessage)
+            and self._setting in message.text
+            and (message.at is None or message.at.astimezone(UTC).date() == now.date())
+            for message in request.messages
+        )
+
+
+def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
+    """What the person of this turn said since the last answer, and where that begins.
+
+    Only the speaker of the newest message is heard: what others said before stands there as context.
+    """
+    heard: list[UserMessage] = []
+    since = len(request.messages)
+    for position in range(len(request.messages) - 1, -1, -1):
+        message = request.messages[position]
+        if isinstance(message, AssistantMessage) and not message.calls:
+            break
+        if not isinstance(message, UserMessage):
+            continue
+        if heard and message.speaker != heard[0].speaker:
+            break
+        if message.said.strip() or message.images:
+            heard.insert(0, message)
+            since = position
+    return heard, since
+
+
+def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime) -> Turn:
+    window = request.messages[since:]
+    return Turn(
+        now=now,
+        tools={tool.name for tool in request.tools},
+        results={message.call_id: message for message in window if isinstance(message, ToolMessage)},
+        made={call.id for message in window if isinstance(message, AssistantMessage) for call in message.calls},
+        said={message.said.strip() for message in heard},
+    )
+
+
+def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, ...]:
+    """The call that the turn's rules demand, once, where we know how to make it."""
+    harmless = {"recall": {"operation": "read"}, "search": {"query": message.said[:200], "domain": "all"}}
+    call_id = f"off_{_digest(message)}_forced"
+    if request.force_tool not in harmless.keys() & turn.tools or call_id in turn.made:
+        return ()
+    return (Call(call_id, request.force_tool, json.dumps(harmless[request.force_tool], sort_keys=True)),)
+
+
+def _spoken(request: Request) -> bool:
+    """Whether a person began this turn, if without words; timers and jobs get silence."""
+    speakers = [message.speaker for message in request.messages if isinstance(message, UserMessage)]
+    return bool(speakers and speakers[-1])
+
+
+def _language_before(request: Request) -> Language:
+    """The language of the last message that tells one; English at the beginning."""
+    for message in reversed(request.messages):
+        if isinstance(message, UserMessage) and message.said.strip():
+            texts = {detect(message.said[:LONGEST], fallback).code for fallback in LANGUAGES}
+            if len(texts) == 1:
+                return detect(message.said[:LONGEST])
+    return LANGUAGES[0]
+
+
+def _digest(message: UserMessage) -> str:
+    at = message.at.isoformat() if message.at else ""
+    raw = f"{at}\0{message.speaker}\0{message.said}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(raw).hexdigest()[:12]

@@ -1,0 +1,129 @@
+"""What a turn does next: a pure function of what is stored.
+
+Nothing about a running turn lives only in memory, so a restart asks the same question of the same rows and
+goes on where the last commit left it.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bot.context import Asked, Material
+from bot.models.base import Call
+from memory.turns import Step
+
+MAX_RESTARTS = 2
+
+
+@dataclass(frozen=True)
+class Think:
+    """Ask the model; `last` when no tool may follow."""
+
+    last: bool
+
+
+@dataclass(frozen=True)
+class Use:
+    """Make a tool call. `begun` when it was begun before and nobody saw it end."""
+
+    call: Call
+    begun: bool
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Send the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Begin again: the words changed and nothing irrevocable was done."""
+
+
+@dataclass(frozen=True)
+class Tell:
+    """The words changed too late to begin again: tell the model."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Nobody wants the answer any more."""
+
+
+Move: TypeAlias = Think | Use | Finish | Restart | Tell | Cancel
+
+
+def next_move(material: Material, *, said: bool, max_steps: int) -> Move:
+    """Decide. `said`: whether something of this turn was, or may have been, sent."""
+    live = [asked for asked in material.asked if asked.message.deleted_at is None]
+    if not live and not said:
+        return Cancel()
+    changed = _changed(material)
+    if changed:
+        effects = said or any(step.body.get("effect") for step in material.steps)
+        if not effects and material.turn.restarts < MAX_RESTARTS:
+            return Restart()
+        return Tell(_describe(changed))
+    answers = [step for step in material.steps if step.kind == "answer"]
+    last = material.steps[-1] if material.steps else None
+    if not answers or (last is not None and last.kind in ("joined", "note")):
+        return Think(last=len(answers) >= max_steps - 1)
+    call = _open_call(answers[-1], material.steps)
+    if call is not None and len(answers) < max_steps:
+        return call
+    if answers[-1].body["calls"]:
+        if len(answers) < max_steps:
+            return Think(last=len(answers) >= max_steps - 1)
+        return Finish(answers[-1].body["text"] or _gave_up(max_steps))
+    return Finish(answers[-1].body["text"])
+
+
+def seen(material: Material) -> dict[int, int]:
+    """Which messages the turn has read, and in which wording (the newest that it was told of)."""
+    known: dict[int, int] = {}
+    for step in material.steps:
+        if step.kind in ("joined", "note"):
+            known.update({int(message): int(revision) for message, revision in step.body.get("messages", ())})
+    return known
+
+
+def wordings(material: Material) -> list[list[int]]:
+    """The present wording of every message of the turn, as a step stores it."""
+    return [[asked.message.id, asked.message.revision] for asked in material.asked]
+
+
+def _changed(material: Material) -> list[Asked]:
+    known = seen(material)
+    return [
+        asked
+        for asked in material.asked
+        if known.get(asked.message.id, asked.message.revision) != asked.message.revision
+    ]
+
+
+def _describe(changed: list[Asked]) -> str:
+    lines = []
+    for asked in changed:
+        message = asked.message
+        if message.deleted_at is not None:
+            lines.append(f"{message.speaker} deleted a message of this turn meanwhile: do not use or repeat it.")
+        else:
+            lines.append(f"{message.speaker} edited a message of this turn meanwhile. It now says: {message.text}")
+    return "\n".join(lines)
+
+
+def _open_call(answer: Step, steps: tuple[Step, ...]) -> Use | None:
+    later = [step for step in steps if step.seq > answer.seq]
+    ended = {step.body["call"] for step in later if step.kind == "tool_result"}
+    begun = {step.body["call"] for step in later if step.kind == "tool_started"}
+    for call in answer.body["calls"]:
+        if call["id"] not in ended:
+            return Use(Call(call["id"], call["name"], call["arguments"]), call["id"] in begun)
+    return None
+
+
+def _gave_up(max_steps: int) -> str:
+    return f"I stopped after {max_steps} steps without coming to an answer. Ask me again, perhaps in smaller parts."

@@ -1,0 +1,358 @@
+"""From notification to lane: which constellation and group it is for, and who works on it.
+
+`receive` takes a notification at once and in order. The intake makes whole batches durable, then wakes the
+lanes concerned. Lanes and couriers exist while there is work and hold their constellation's file open as long.
+"""
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import structlog
+
+from bot.courier import Courier, Office
+from bot.lane import Lane, Patience
+from bot.notices import Notices
+from bot.transcript import queue_preview
+from bot.turn import Kit
+from memory import inbox, outbox
+from memory.audience import Trust
+from memory.constellation import Constellations
+from memory.database import Database
+from memory.errors import StoreError
+from memory.faults import commit_point
+from memory.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
+from memory.inbox import Accepted, Arrival, Heard
+from sources.base import Endpoint, Kind, Notification, Place
+
+_ACCEPT = commit_point("inbox.accept")
+_PREVIEW = commit_point("outbox.preview")
+_RELEASE = commit_point("outbox.release")
+
+_BATCH = 64  # notifications that share one durable commit at most
+_RETRY_SECONDS = 1.0  # between tries to store what was heard, while the database refuses
+
+_log = structlog.get_logger("bot.router")
+
+ChooseGroup: TypeAlias = Callable[[Place], GroupId]
+"""Which group answers in a place."""
+
+
+@dataclass(frozen=True)
+class House:
+    """A constellation as the router knows it."""
+
+    id: ConstellationId
+    choose: ChooseGroup
+    kit: Kit
+    notices: Notices
+
+
+@dataclass
+class _Work:
+    """What runs for one constellation at the moment."""
+
+    lanes: dict[tuple[PlaceId, GroupId], Lane] = field(default_factory=dict)
+    couriers: dict[PlaceId, Courier] = field(default_factory=dict)
+
+
+class Router:
+    """Takes notifications in and sees to it that somebody answers and somebody delivers."""
+
+    def __init__(
+        self,
+        constellations: Constellations,
+        houses: Mapping[ConstellationId, House],
+        default: ConstellationId,
+        endpoints: Mapping[str, Endpoint],
+        patience: Callable[[str], Patience],
+    ) -> None:
+        self._constellations = constellations
+        self._houses = houses
+        self._default = default
+        self._endpoints = endpoints
+        self._patience = patience
+        self._queue: asyncio.Queue[Notification] = asyncio.Queue()
+        self._work: dict[ConstellationId, _Work] = {house: _Work() for house in houses}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._stopping = False
+        self._settled = Pulse()
+        self._running: set[asyncio.Task[None]] = set()
+        self._intake: asyncio.Task[None] | None = None
+
+    def receive(self, notification: Notification) -> None:
+        """Take a notification; it is durable a moment later, in this order."""
+        self._queue.put_nowait(notification)
+
+    async def start(self, tasks: asyncio.TaskGroup) -> None:
+        """Take up what was left by the last run, then begin to take in."""
+        self._tasks = tasks
+        for house in self._houses.values():
+            async with self._constellations.use(house.id) as database:
+                lanes = await database.read(inbox.open_lanes)
+                places = await database.read(outbox.open_places)
+            for place, group in lanes:
+                self._open_lane(house, place, group)
+            for source, place in places:
+                self._open_courier(house, place, source)
+        self._intake = tasks.create_task(self._take_in(), name="intake")
+
+    async def drain(self, seconds: float) -> None:
+        """Store what was heard, let turns come to a stored step, deliver what is ready; for at most `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._queue.join()
+                self._stopping = True
+                for work in self._work.values():
+                    for lane in work.lanes.values():
+                        lane.stop()
+                while any(work.lanes or _busy(work.couriers) for work in self._work.values()):
+                    await self._settled.wait()
+        except TimeoutError:
+            _log.warning("drain_timed_out", seconds=seconds)
+
+    def stop(self) -> None:
+        """End what still waits for a later time; its rows are taken up at the next start."""
+        if self._intake is not None:
+            self._intake.cancel()
+        for task in self._running:
+            task.cancel()
+
+    async def delivered(self, place: PlaceId) -> None:
+        """Wait until nothing is left to be sent to a place, or it has to wait for another time."""
+        for house in self._houses.values():
+            async with self._constellations.use(house.id) as database:
+                while await database.read(lambda rows: outbox.open_rows(rows, place)):
+                    courier = self._work[house.id].couriers.get(place)
+                    if courier is not None and courier.waiting:
+                        return
+                    if courier is None:
+                        self._open_courier(house, place, place_source(place))
+                    await self._settled.wait()
+
+    async def preview(self, turn: TurnId, place: PlaceId, text: str) -> str:
+        """Show the beginning of an answer in a place; gives the platform's id of the message, empty when it failed."""
+        house = next(house for house in self._houses.values() if self._lane_of(house, place) is not None)
+        now = house.kit.clock()
+        async with self._constellations.use(house.id) as database:
+            row = await database.write(_PREVIEW, lambda tx: queue_preview(tx, turn, text, now))
+            if row is None:
+                return ""
+            while True:
+                found = await database.read(lambda rows: outbox.get(rows, row))
+                if found is None or found.status not in (outbox.Status.PENDING, outbox.Status.SENDING):
+                    return found.external_id if found is not None else ""
+                self._open_courier(house, place, place_source(place))
+                await self._settled.wait()
+
+    async def reachable(self, place: PlaceId) -> None:
+        """A place that could not be reached can be now: send what waits for it."""
+        for house in self._houses.values():
+            async with self._constellations.use(house.id) as database:
+                await database.write(_RELEASE, lambda tx: outbox.release(tx, place))
+                open_now = await database.read(lambda rows: [s for s, p in outbox.open_places(rows) if p == place])
+            for source in open_now:
+                self._open_courier(house, place, source)
+
+    def answer(self, house: ConstellationId, place: PlaceId, group: GroupId) -> None:
+        """Something waits in a lane."""
+        self._open_lane(self._houses[house], place, group)
+
+    # ------------------------------------------------------------------ intake
+
+    async def _take_in(self) -> None:
+        while True:
+            batch = [await self._queue.get()]
+            while len(batch) < _BATCH and not self._queue.empty():
+                batch.append(self._queue.get_nowait())
+            try:
+                await self._store(batch)
+            finally:
+                for _ in batch:
+                    self._queue.task_done()
+
+    async def _store(self, batch: Sequence[Notification]) -> None:
+        by_house: dict[ConstellationId, list[Notification]] = {}
+        for notification in batch:
+            of_place = self._constellations.of_place(notification.place.bindings, self._default)
+            by_house.setdefault(of_place if of_place in self._houses else self._default, []).append(notification)
+        for identifier, found in by_house.items():
+            house = self._houses[identifier]
+            async with self._constellations.use(identifier) as database:
+                await self._accept(house, database, found)
+
+    async def _accept(self, house: House, database: Database, found: list[Notification]) -> None:
+        """Store them, all or none; while the database refuses, keep them and try again."""
+        arrivals = [to_arrival(notification, house.choose(notification.place)) for notification in found]
+        now = house.kit.clock
+        while True:
+            try:
+                accepted = await database.write(
+                    _ACCEPT, lambda tx: [inbox.accept(tx, arrival, now()) for arrival in arrivals], durable=True
+                )
+                break
+            except StoreError as error:
+                _log.error("not_stored_yet", waiting=len(arrivals), reason=str(error))
+                await asyncio.sleep(_RETRY_SECONDS)
+            except Exception:
+                # One of them cannot be stored at all: it must not take the others with it.
+                if len(arrivals) == 1:
+                    _log.exception("not_stored", source=found[0].source, external_id=found[0].external_id)
+                    return
+                for notification in found:
+                    await self._accept(house, database, [notification])
+                return
+        for row in accepted:
+            if row is not None:
+                self._wake(house, row)
+
+    def _wake(self, house: House, row: Accepted) -> None:
+        if row.turn is not None:
+            for (place, _group), lane in self._work[house.id].lanes.items():
+                if place == row.place:
+                    lane.changed(row.turn)
+        if row.group is not None:
+            self._open_lane(house, row.place, row.group)
+
+    # ------------------------------------------------------------------ lanes and couriers
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        if self._tasks is not None:
+            task = self._tasks.create_task(work, name=name)
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+    def _lane_of(self, house: House, place: PlaceId) -> Lane | None:
+        return next((lane for (of, _group), lane in self._work[house.id].lanes.items() if of == place), None)
+
+    def _open_lane(self, house: House, place: PlaceId, group: GroupId) -> None:
+        lanes = self._work[house.id].lanes
+        if (place, group) in lanes:
+            lanes[place, group].arrived()
+        elif self._tasks is not None and not self._stopping:
+            self._spawn(self._run_lane(house, place, group), f"lane {place}")
+
+    async def _run_lane(self, house: House, place: PlaceId, group: GroupId) -> None:
+        lanes = self._work[house.id].lanes
+        if (place, group) in lanes:
+            return
+        async with self._constellations.use(house.id) as database:
+            ended = functools.partial(self._deliver_all, house, database)
+            lane = Lane(database, (place, group), house.kit, self._patience(place_source(place)), house.notices, ended)
+            lanes[place, group] = lane
+            try:
+                await self._keep_running(lane)
+            finally:
+                del lanes[place, group]
+                self._settled.pulse()
+            waiting = await database.read(lambda rows: inbox.head(rows, place, group))
+        if waiting is not None and not self._stopping:
+            self._open_lane(house, place, group)
+
+    async def _keep_running(self, lane: Lane) -> None:
+        """A lane survives a database that refuses for a while."""
+        while True:
+            try:
+                await lane.run()
+                return
+            except StoreError as error:
+                _log.error("lane_waits", reason=str(error))
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _deliver_all(self, house: House, database: Database) -> None:
+        """Wake a courier wherever something is to be sent: a turn may have spoken in more than its own place."""
+        for source, place in await database.read(outbox.open_places):
+            self._open_courier(house, place, source)
+
+    def _open_courier(self, house: House, place: PlaceId, source: str) -> None:
+        couriers = self._work[house.id].couriers
+        if place in couriers:
+            couriers[place].wake()
+        elif self._tasks is not None and source in self._endpoints:
+            self._spawn(self._run_courier(house, place, source), f"courier {place}")
+
+    async def _run_courier(self, house: House, place: PlaceId, source: str) -> None:
+        couriers = self._work[house.id].couriers
+        if place in couriers:
+            return
+        async with self._constellations.use(house.id) as database:
+            if place in couriers:
+                couriers[place].wake()
+                return
+            office = Office(house.kit.clock, house.notices, self._settled.pulse)
+            courier = Courier(database, place, self._endpoints[source], office)
+            couriers[place] = courier
+            try:
+                while True:
+                    try:
+                        await courier.run()
+                        break
+                    except StoreError as error:
+                        _log.error("courier_waits", reason=str(error))
+                        await asyncio.sleep(_RETRY_SECONDS)
+            finally:
+                del couriers[place]
+                self._settled.pulse()
+
+
+class Pulse:
+    """Wakes all who wait at the moment."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def pulse(self) -> None:
+        self._event.set()
+        self._event.clear()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+def _busy(couriers: Mapping[PlaceId, Courier]) -> bool:
+    return any(not courier.waiting for courier in couriers.values())
+
+
+def to_arrival(notification: Notification, group: GroupId) -> Arrival:
+    """A notification as the inbox stores it: its text apart from the rest, so that an edit finds one copy."""
+    place, speaker = notification.place, notification.speaker
+    answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
+    return Arrival(
+        source=notification.source,
+        external_id=notification.external_id,
+        kind=notification.kind,
+        place=Heard(place.id, place.kind, place.name, place.audience, place.within),
+        person=speaker.id if speaker else None,
+        speaker=speaker.name if speaker else "",
+        trust=speaker.trust if speaker else Trust.STRANGER,
+        subject=notification.subject,
+        text=notification.text,
+        at=notification.at,
+        payload=_payload(notification),
+        group=group if answerable else None,
+        position=notification.position,
+    )
+
+
+def _payload(notification: Notification) -> dict[str, Any]:
+    payload: dict[str, Any] = {}
+    if notification.blocks:
+        payload["blocks"] = [
+            {"label": spec.label, "description": spec.description, "profile": spec.profile, "about": spec.about}
+            for spec in notification.blocks
+        ]
+    if notification.background:
+        payload["background"] = list(notification.background)
+    if (quoted := notification.quoted) is not None:
+        payload["quoted"] = {"speaker": quoted.speaker, "text": quoted.text, "by_us": quoted.by_us}
+    if notification.attachments:
+        payload["attachments"] = [
+            {"name": a.name, "content_type": a.content_type, "size": a.size, "text": a.text, "skipped": a.skipped}
+            for a in notification.attachments
+        ]
+        payload["images"] = [a.url for a in notification.attachments if a.content_type.startswith("image/") and a.url]
+    if notification.mentioned:
+        payload["mentioned"] = dict(notification.mentioned)
+    return payload

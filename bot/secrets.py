@@ -1,0 +1,79 @@
+"""Keeping secrets out of everything that is written down or said: replaced by value, wherever they turn up.
+
+A secret is known by its value, not by the name of the field it stands in, so it is found in the middle of a URL,
+in an exception's text and in what a model repeats. Logs, outgoing text, transcripts and memory writes go through
+one `Redactor`.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast
+from urllib.parse import quote, quote_plus
+
+T = TypeVar("T")
+
+MASK = "[secret]"
+SHORTEST = 8
+"""Characters; a shorter value would be found inside ordinary words."""
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    """What base64 makes of `raw` standing anywhere in a longer text ("user:token"), less the ragged edges."""
+    forms = set()
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + raw).decode("ascii").rstrip("=")
+        first = (before * 8 + 5) // 6  # characters that mix with what stands before it
+        last = (before + len(raw)) * 8 // 6  # the one after these mixes with what follows
+        core = encoded[first:last]
+        forms |= {core, core.replace("+", "-").replace("/", "_")}
+    return forms
+
+
+def _lower_escapes(quoted: str) -> str:
+    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
+
+
+def _forms(secret: str) -> set[str]:
+    """The value as it is and as common encodings write it, none shorter than a secret may be."""
+    quoted = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    quoted |= {_lower_escapes(text) for text in quoted}
+    raw = secret.encode("utf-8", "surrogatepass")
+    escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
+    forms = {secret, *quoted, *escaped, *_base64_forms(raw)}
+    return {form for form in forms if len(form) >= SHORTEST}
+
+
+class Redactor:
+    """Replaces the given secrets by "[secret]". Values shorter than 8 characters are not looked for."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        return self._pattern.sub(MASK, text) if self._pattern else text
+
+    def clean(self, value: T) -> T:
+        """The same for text anywhere in dicts (keys too), lists, tuples, sets and bytes; all else is left as it is."""
+        return cast("T", self._clean(value)) if self._pattern else value
+
+    def _clean(self, value: object) -> object:
+        match value:
+            case str():
+                return self.text(value)
+            case bytes():
+                cleaned = self.text(value.decode("utf-8", "surrogateescape"))
+                return cleaned.encode("utf-8", "surrogateescape")
+            case Mapping():
+                return {self._clean(key): self._clean(held) for key, held in value.items()}
+            case list() | tuple() | set() | frozenset():
+                rebuild: Any = type(value)
+                cleaned_items = map(self._clean, value)
+                named = hasattr(value, "_fields")
+                return cast("object", rebuild(*cleaned_items) if named else rebuild(cleaned_items))
+            case _:
+                return value

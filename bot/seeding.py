@@ -1,0 +1,62 @@
+"""From configuration to rows: agents, their blocks and groups.
+
+The database is the truth afterwards: what exists under its name is left alone, what is missing is added.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memory import agents, blocks
+from memory.agents import Agent
+from memory.audience import OWNER, PUBLIC, Audience, Trust
+from memory.blocks import BlockType, NewBlock, Permission
+from memory.database import Tx
+from memory.document import SYSTEM
+from memory.ids import AgentId, GroupId, PersonId, new_id
+
+
+def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
+    """Add an agent with the blocks it begins with, unless one of that name exists."""
+    stored = agents.seed_agent(tx, agent, now)
+    if stored is not agent:
+        return stored
+    for seed in agent.config.get("blocks", ()):
+        if seed["audience"] != "each":
+            audience = PUBLIC if seed["audience"] == "public" else OWNER
+            blocks.ensure_block(tx, new_block(agent.id, seed, audience), SYSTEM, now)
+    return stored
+
+
+def seed_group(tx: Tx, name: str, members: list[AgentId], now: datetime) -> GroupId:
+    """Add a group unless one of that name exists."""
+    return agents.seed_group(tx, name, members, now).id
+
+
+def new_agent_id() -> AgentId:
+    return AgentId(new_id("agt"))
+
+
+def ensure_blocks(tx: Tx, agent: Agent, audience: Audience, person: PersonId | None, now: datetime) -> None:
+    """Make the agent's blocks that exist once for each audience for this one, where they do not stand yet."""
+    for seed in agent.config.get("blocks", ()):
+        if seed["audience"] == "each":
+            about = person if audience.startswith("person:") else None
+            blocks.ensure_block(tx, new_block(agent.id, seed, audience, about), SYSTEM, now)
+
+
+def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about: PersonId | None = None) -> NewBlock:
+    """A block as configuration describes it, for one audience."""
+    return NewBlock(
+        owner=owner,
+        label=seed["label"],
+        description=seed["description"],
+        audience=audience,
+        trust=Trust.SYSTEM,
+        type=BlockType(seed["type"]),
+        permission=Permission(seed["permission"]),
+        char_limit=seed["char_limit"],
+        pinned=bool(seed["pinned"]),
+        about=about,
+        content=seed["content"],
+    )

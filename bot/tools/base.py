@@ -1,0 +1,126 @@
+"""What a tool is, and the set of tools an agent has.
+
+Three kinds, by where their effect happens. A `StoreTool` writes memory: it runs inside the transaction that
+also stores its result, so that it happens exactly once. A `ReadTool` only looks. An `OutsideTool` leaves the
+process: that it began is stored first, and when nobody knows how it ended the model is told so.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bot.errors import ToolError
+from bot.models.base import Call, ToolSpec
+from memory.agents import Agent
+from memory.database import Rows, Tx
+from memory.ids import MessageId
+from memory.turns import Turn
+
+A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
+
+UseKind: TypeAlias = Literal["entry", "message", "block"]
+
+
+class Arguments(BaseModel):
+    """The arguments of a call; unknown ones are errors, so that a misspelt one is not ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """For whom a call is made."""
+
+    turn: Turn
+    agent: Agent
+    message: MessageId | None
+    """The newest message that the turn answers."""
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call: words for the model, the same as plain data, and which rows it used."""
+
+    text: str
+    data: Any = None
+    uses: tuple[tuple[UseKind, str], ...] = ()
+
+
+class StoreTool(Protocol[A_contra]):
+    name: str
+    description: str
+    arguments: type[Arguments]
+
+    def work(self, tx: Tx, context: ToolContext, arguments: A_contra) -> Outcome:
+        """Do it; raises ToolError or a StoreError, and then nothing is stored."""
+        ...
+
+
+class ReadTool(Protocol[A_contra]):
+    name: str
+    description: str
+    arguments: type[Arguments]
+
+    def read(self, rows: Rows, context: ToolContext, arguments: A_contra) -> Outcome:
+        """Look it up; raises ToolError or a StoreError."""
+        ...
+
+
+class OutsideTool(Protocol[A_contra]):
+    name: str
+    description: str
+    arguments: type[Arguments]
+    idempotent: bool
+    """Whether a call whose end nobody saw may simply be made again."""
+
+    async def run(self, context: ToolContext, arguments: A_contra) -> Outcome:
+        """Do it within the tool's time limit; raises ToolError."""
+        ...
+
+
+Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any]
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The tools of one agent. The list is the same for every turn: what a turn may not do is refused at the call."""
+
+    tools: dict[str, Tool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tools: Iterable[Tool], enabled: Iterable[str]) -> "Toolset":
+        wanted = set(enabled)
+        return cls({tool.name: tool for tool in tools if tool.name in wanted})
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """As the model sees them, in stable order."""
+        return tuple(_spec(self.tools[name]) for name in sorted(self.tools))
+
+    def resolve(self, call: Call) -> tuple[Tool, Arguments]:
+        """The tool of a call and its checked arguments; raises ToolError in words for the model."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            raise ToolError(f"There is no tool {call.name!r}. The tools are: {', '.join(sorted(self.tools))}.")
+        try:
+            return tool, tool.arguments.model_validate_json(call.arguments or "{}")
+        except ValidationError as error:
+            problems = "; ".join(_problem(dict(found)) for found in error.errors())
+            raise ToolError(f"The arguments of {call.name} are wrong: {problems}. Call it again, corrected.") from error
+
+
+def _problem(found: dict[str, Any]) -> str:
+    where = ".".join(str(part) for part in found["loc"])
+    return f"{where}: {found['msg']}" if where else str(found["msg"])
+
+
+def _spec(tool: Tool) -> ToolSpec:
+    schema = tool.arguments.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for part in schema.get("properties", {}).values():
+        part.pop("title", None)
+    return ToolSpec(tool.name, tool.description, schema)

@@ -1,0 +1,93 @@
+"""`send_message`: saying something elsewhere than where the turn's answer goes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from bot.errors import ToolError
+from bot.packaging import package
+from bot.tools.base import Arguments, Outcome, ToolContext
+from memory import inbox, outbox
+from memory.audience import Scope, person_audience
+from memory.database import Tx
+from memory.ids import PlaceId, place_source, snowflakes
+from sources.base import Endpoint
+
+
+class SendArguments(Arguments):
+    target_type: Literal["person", "channel"] = Field(
+        description="person: a direct message to the one you are talking to; channel: another place you know"
+    )
+    target: str = Field(default="", description="channel: the name or id of the place")
+    content: str = Field(min_length=1, description="what to say there, as plain text")
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where to, and who will hear it."""
+
+    place: PlaceId
+    source: str
+    hearers: Scope
+
+
+class SendMessageTool:
+    name = "send_message"
+    description = (
+        "Send a message to another place, or privately to the person you are talking to. Not needed to answer: your "
+        "final text goes to where the newest message came from. What was said here may not be carried to people "
+        "who did not hear it; such a message is refused."
+    )
+    arguments: type[Arguments] = SendArguments
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+
+    def work(self, tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
+        turn = context.turn
+        target = _target(tx, context, arguments)
+        place, source = target.place, target.source
+        endpoint = self._endpoints.get(source)
+        if endpoint is None:
+            raise ToolError(f"Nothing can be delivered to {place}: the front end {source!r} is not connected.")
+        if not target.hearers.may_use(turn.scope.audience):
+            raise ToolError(
+                f"Those who read {place} may not know what is said here. Carrying it there needs somebody's yes, "
+                "and approvals are not available yet."
+            )
+        pieces = package(arguments.content, endpoint.split)
+        key = f"tool/{turn.id}/{snowflakes.next()}"
+        for number, piece in enumerate(pieces):
+            files = [[piece.file_name, piece.file_text]] if piece.file_name else []
+            detail = {"speaker": context.agent.config.get("show_name", ""), "files": files}
+            row = outbox.NewRow(
+                key=f"{key}/{number}",
+                place=place,
+                source=source,
+                content=piece.text,
+                audience=target.hearers.audience,
+                turn=turn.id,
+                person=turn.person,
+                agent=turn.agent,
+                detail=detail,
+            )
+            outbox.add(tx, row, context.now)
+        return Outcome(f"queued for {place}: it will be delivered as soon as this turn's step is stored")
+
+
+def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:
+    turn = context.turn
+    if arguments.target_type == "person":
+        if turn.person is None:
+            raise ToolError("Nobody is talking to you at the moment.")
+        source, _, identifier = turn.person.partition(":")
+        audience = person_audience(turn.person)
+        # The person hears this very place, so may know what is said in it.
+        hearers = Scope(audience, frozenset({turn.scope.audience}))
+        return _Target(PlaceId(f"{source}:user:{identifier}"), source, hearers)
+    found = inbox.named_place(tx, arguments.target.removeprefix("#"), turn.scope)
+    if found is None:
+        raise ToolError(f"No place {arguments.target!r} is known that may be spoken of here.")
+    return _Target(found.id, place_source(found.id), Scope(found.audience, frozenset(found.within)))

@@ -1,0 +1,150 @@
+"""A finished turn as rows: its steps become messages, its answer becomes outbox rows."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bot.context import Material
+from bot.packaging import Piece
+from memory import messages, outbox, turns
+from memory.audience import Trust
+from memory.database import Tx
+from memory.ids import MessageId, OutboxId, TurnId, place_source
+from memory.turns import Step
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a turn came to. `pieces` is empty when the agent stays silent."""
+
+    material: Material
+    text: str
+    source: str
+    pieces: tuple[Piece, ...]
+
+
+def write(tx: Tx, ended: Ended, now: datetime) -> None:
+    """Store the turn's batch and queue its answer; inside the transaction that ends the turn."""
+    material = ended.material
+    asked = [asked.message.id for asked in material.asked]
+    messages.join_batch(tx, asked, material.turn.id)
+    sequence = len(asked)
+    final = max((step.seq for step in material.steps if step.kind == "answer"), default=0)
+    message: MessageId | None = None
+    for step in material.steps:
+        for said in _rows(step, ended, final=step.seq == final, now=now):
+            sequence += 1
+            stored = messages.add_said(tx, said(sequence))
+            if step.seq == final:
+                message = stored
+    _queue(tx, ended, message, now)
+
+
+def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:
+    """Builders of the rows of one step; each takes its position in the batch."""
+    body = step.body
+    if step.kind == "tool_result":
+        return [_said(ended, now, role="tool", text=body["text"], call=(body["call"], body["name"], None))]
+    if step.kind != "answer":
+        return []
+    if final:
+        return [_said(ended, now, role="assistant", text=ended.text)] if ended.text else []
+    rows = []
+    if body["calls"]:  # a final answer that was overtaken was never said
+        if body["text"]:
+            rows.append(_said(ended, now, role="assistant", text=body["text"]))
+        for call in body["calls"]:
+            made = (call["id"], call["name"], call["arguments"])
+            rows.append(_said(ended, now, role="assistant", text="", call=made))
+    return rows
+
+
+def _said(
+    ended: Ended,
+    now: datetime,
+    *,
+    role: messages.Role,
+    text: str,
+    call: tuple[str | None, str | None, str | None] = (None, None, None),
+) -> Any:
+    turn = ended.material.turn
+
+    def build(sequence: int) -> messages.Said:
+        return messages.Said(
+            turn=turn.id,
+            sequence=sequence,
+            place=turn.place,
+            agent=turn.agent,
+            person=turn.person,
+            speaker=ended.material.agent.name,
+            role=role,
+            text=text,
+            source=ended.source,
+            audience=turn.scope.audience,
+            trust=Trust.AGENT,
+            at=now,
+            tool_call_id=call[0],
+            tool_name=call[1],
+            tool_args=call[2],
+        )
+
+    return build
+
+
+def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> None:
+    turn = ended.material.turn
+    newest = next((asked for asked in reversed(ended.material.asked) if asked.message.deleted_at is None), None)
+    shared = {
+        "reply_to": newest.message.external_id if newest is not None else "",
+        "mentions": [turn.person] if turn.person else [],
+        "speaker": ended.material.agent.config.get("show_name", ""),
+    }
+    for number, piece in enumerate(ended.pieces):
+        detail: dict[str, Any] = dict(shared) if number == 0 else {**shared, "reply_to": ""}
+        if number == 0:
+            detail["preview"] = preview_key(turn.id)
+        if piece.file_name:
+            detail["files"] = [[piece.file_name, piece.file_text]]
+        outbox.add(
+            tx,
+            outbox.NewRow(
+                key=f"turn/{turn.id}/{number}",
+                place=turn.place,
+                source=ended.source,
+                content=piece.text,
+                audience=turn.scope.audience,
+                turn=turn.id,
+                message=message,
+                person=turn.person,
+                agent=turn.agent,
+                detail=detail,
+            ),
+            now,
+        )
+
+
+def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:
+    """Make the preview row of a running turn, or find the one it has; None when the turn is over."""
+    turn = turns.get(tx, turn_id)
+    if turn is None or turn.status != "running":
+        return None
+    key = preview_key(turn.id)
+    row = outbox.NewRow(
+        key=key,
+        place=turn.place,
+        source=place_source(turn.place),
+        content=text,
+        audience=turn.scope.audience,
+        kind="preview",
+        turn=turn.id,
+        person=turn.person,
+        agent=turn.agent,
+    )
+    outbox.add(tx, row, now)
+    found = outbox.of_key(tx, key)
+    return found.id if found is not None else None
+
+
+def preview_key(turn: int) -> str:
+    """The key of the outbox row that shows a turn's answer while it is written."""
+    return f"preview/{turn}"

@@ -1,0 +1,300 @@
+"""Running one turn: look at the store, make one move, store what came of it, look again.
+
+Every model answer and every tool result is committed as it arrives. A tool that writes memory commits its
+effect and its result together. The last transaction writes the outbox rows, checks that nothing arrived or
+changed meanwhile, and marks the inbox rows done: before it nothing is said, after it nothing is asked again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from bot import context, events, transcript
+from bot.context import Material
+from bot.errors import ToolError
+from bot.models.base import Answer, Call, Model, Restarted, TextDelta, Usage
+from bot.moves import Cancel, Finish, Restart, Tell, Think, Use, next_move, wordings
+from bot.packaging import Piece
+from bot.tools.base import Arguments, Outcome, Tool, ToolContext, Toolset
+from memory import agents, inbox, outbox, turns
+from memory.agents import Agent
+from memory.clock import Clock
+from memory.database import Database, Tx
+from memory.errors import StoreError
+from memory.faults import Point, call_point, commit_point, outside
+from memory.ids import TurnId, place_source
+from memory.turns import Turn
+from memory.usage import Spent, record
+
+_RESTART = commit_point("turn.restart")
+_TELL = commit_point("turn.tell")
+_ANSWER = commit_point("turn.answer")
+_TOOL = commit_point("turn.tool")
+_TOOL_BEGIN = commit_point("turn.tool_begin")
+_TOOL_END = commit_point("turn.tool_end")
+_FINISH = commit_point("turn.finish")
+_CANCEL = commit_point("turn.cancel")
+_MODEL = call_point("model.complete")
+_OUTSIDE = call_point("tool.outside")
+
+_INTERRUPTED = (
+    "The call was interrupted and nobody knows whether it took effect. Do not repeat it blindly: find out first, "
+    "or tell the person."
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`max_steps` model calls a turn; seconds for one model call with all its retries, and for one tool."""
+
+    max_steps: int = 25
+    model_seconds: float = 180
+    tool_seconds: float = 60
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What every turn needs; made once by composition."""
+
+    model: Callable[[Agent], Awaitable[Model]]
+    tools: Callable[[Agent], Toolset]
+    package: Callable[[str, str], list[Piece]]
+    """(source, text) -> the messages of that source that say it."""
+    redact: Callable[[str], str]
+    """Takes loaded secrets out of a text."""
+    clock: Clock
+    limits: Limits
+    watch: events.Watch = events.unwatched
+
+
+Ending: TypeAlias = bool
+"""True when the turn is over, False when it is to be looked at again."""
+
+
+class TurnRunner:
+    """One try at one turn."""
+
+    def __init__(self, database: Database, kit: Kit, turn: TurnId) -> None:
+        self._db = database
+        self._kit = kit
+        self._turn = turn
+        self._call: asyncio.Task[Answer] | None = None
+        self.stopping = False
+
+    def interrupt(self) -> None:
+        """Words of the turn changed: stop listening to the model and look again."""
+        if self._call is not None:
+            self._call.cancel()
+
+    async def run(self) -> bool:
+        """Go on until the turn is over (True) or `stopping` is set and a step is stored (False)."""
+        over = False
+        while not over and not self.stopping:
+            material, said = await self._db.read(self._look)
+            over = await self._make(next_move(material, said=said, max_steps=self._kit.limits.max_steps), material)
+        return over
+
+    def _look(self, rows: Any) -> tuple[Material, bool]:
+        turn = turns.get(rows, self._turn)
+        if turn is None:
+            raise KeyError(self._turn)
+        agent = agents.agent(rows, turn.agent)
+        return context.gather(rows, turn, agent), outbox.anything_said(rows, turn.id)
+
+    async def _make(self, move: Any, material: Material) -> Ending:
+        match move:
+            case Think(last):
+                await self._think(material, last=last)
+                return False
+            case Use(call, begun):
+                await self._use(call, material, begun=begun)
+                return False
+            case Finish(text):
+                return await self._finish(text, material)
+            case Restart():
+                return await self._restart(material)
+            case Tell(text):
+                body = {"text": text, "messages": wordings(material)}
+                await self._step(_TELL, material.turn, "note", body)
+                return False
+            case Cancel():
+                await self._cancel(material)
+                return True
+            case _:
+                raise AssertionError(move)
+
+    # ------------------------------------------------------------------ thinking
+
+    async def _think(self, material: Material, *, last: bool) -> None:
+        tools = () if last else self._kit.tools(material.agent).specs()
+        request = context.render(material, tools, last_step=last)
+        model = await self._kit.model(material.agent)
+        answering = outside(_MODEL, self._listen(model, request, material.turn), self._kit.limits.model_seconds)
+        self._call = asyncio.create_task(answering, name=f"model of turn {material.turn.id}")
+        try:
+            answer = await self._call
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if current is None or current.cancelling():
+                raise
+            return  # interrupted: the words changed
+        finally:
+            self._call.cancel()
+            self._call = None
+        await self._store_answer(answer, material)
+
+    async def _listen(self, model: Model, request: Any, turn: Turn) -> Answer:
+        text = ""
+        async for event in model.complete(request):
+            match event:
+                case TextDelta(piece):
+                    text += piece
+                case Restarted():
+                    text = ""
+                case Answer():
+                    return event
+            self._kit.watch(events.TextChunk(turn.id, turn.place, self._kit.redact(text)))
+        raise AssertionError("a model ended without an answer")
+
+    async def _store_answer(self, answer: Answer, material: Material) -> None:
+        turn, redact, now = material.turn, self._kit.redact, self._kit.clock()
+        spent = _spent(answer.model, answer.usage)
+
+        used = {call["id"] for step in material.steps if step.kind == "answer" for call in step.body["calls"]}
+        calls = []
+        for number, call in enumerate(answer.calls):
+            # The model's own id, unless it is empty or was used before: a result must find its call.
+            own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
+            used.add(own)
+            calls.append({"id": own, "name": call.name, "arguments": redact(call.arguments)})
+        body = {"text": redact(answer.text), "calls": calls, "model": answer.model, "finish": answer.finish}
+
+        def work(tx: Tx) -> None:
+            turns.add_step(tx, turn, "answer", body, now)
+            record(tx, turn, spent, now)
+
+        await self._db.write(_ANSWER, work)
+
+    # ------------------------------------------------------------------ tools
+
+    async def _use(self, call: Call, material: Material, *, begun: bool) -> None:
+        turn, watch = material.turn, self._kit.watch
+        watch(events.ToolCallStarted(turn.id, turn.place, call.name))
+        try:
+            tool, arguments = self._kit.tools(material.agent).resolve(call)
+            async with asyncio.timeout(self._kit.limits.tool_seconds):
+                await self._perform(tool, arguments, call, material, begun)
+        except TimeoutError:
+            text = f"{call.name} took longer than {self._kit.limits.tool_seconds:g} seconds and was given up."
+            await self._fail_call(call, turn, text)
+        except (ToolError, StoreError) as error:
+            await self._fail_call(call, turn, str(error))
+        else:
+            watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=True))
+
+    async def _perform(self, tool: Tool, arguments: Arguments, call: Call, material: Material, begun: bool) -> None:
+        turn, now = material.turn, self._kit.clock()
+        live = [asked.message.id for asked in material.asked if asked.message.deleted_at is None]
+        about = ToolContext(turn, material.agent, live[-1] if live else None, now)
+        if hasattr(tool, "work"):
+
+            def work(tx: Tx) -> None:
+                self._add_result(tx, turn, call, tool.work(tx, about, arguments), effect=True)
+
+            await self._db.write(_TOOL, work)
+            return
+        if hasattr(tool, "read"):
+            outcome = await self._db.read(lambda rows: tool.read(rows, about, arguments))
+            await self._db.write(_TOOL_END, lambda tx: self._add_result(tx, turn, call, outcome, effect=False))
+            return
+        if begun and not tool.idempotent:
+            raise ToolError(_INTERRUPTED)
+        await self._step(_TOOL_BEGIN, turn, "tool_started", {"call": call.id, "name": call.name})
+        outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._kit.limits.tool_seconds)
+        effect = not tool.idempotent
+        await self._db.write(_TOOL_END, lambda tx: self._add_result(tx, turn, call, outcome, effect=effect))
+
+    def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool) -> None:
+        for kind, row_id in outcome.uses:
+            turns.note_use(tx, turn, kind, row_id)
+        body = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
+        turns.add_step(tx, turn, "tool_result", {**body, "data": outcome.data, "effect": effect}, self._kit.clock())
+
+    async def _fail_call(self, call: Call, turn: Turn, text: str) -> None:
+        body = {"call": call.id, "name": call.name, "text": self._kit.redact(text), "ok": False, "effect": False}
+        await self._step(_TOOL_END, turn, "tool_result", body)
+        self._kit.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=False))
+
+    # ------------------------------------------------------------------ ending
+
+    async def _finish(self, text: str, material: Material) -> Ending:
+        turn, now = material.turn, self._kit.clock()
+
+        def work(tx: Tx) -> Ending:
+            fresh, _said = self._look(tx)
+            if wordings(fresh) != wordings(material):
+                return False  # changed in the last moment: the next look decides
+            if join_arrivals(tx, turn, now):
+                return False
+            source = place_source(turn.place)
+            pieces = self._kit.package(source, text)
+            transcript.write(tx, transcript.Ended(material, text, source, tuple(pieces)), now)
+            inbox.finish(tx, turn.id, now)
+            turns.end(tx, turn.id, "done", now)
+            return True
+
+        over = await self._db.write(_FINISH, work)
+        if over:
+            self._kit.watch(events.Complete(turn.id, turn.place))
+        return over
+
+    async def _restart(self, material: Material) -> Ending:
+        turn, now = material.turn, self._kit.clock()
+
+        def work(tx: Tx) -> None:
+            turns.restart(tx, turn)
+            turns.add_step(tx, turn, "joined", {"messages": wordings(material)}, now)
+
+        await self._db.write(_RESTART, work)
+        return False
+
+    async def _cancel(self, material: Material) -> None:
+        turn, now = material.turn, self._kit.clock()
+
+        def work(tx: Tx) -> None:
+            outbox.withdraw_pending(tx, turn.id)
+            inbox.finish(tx, turn.id, now)
+            turns.end(tx, turn.id, "cancelled", now)
+
+        await self._db.write(_CANCEL, work)
+        self._kit.watch(events.Complete(turn.id, turn.place))
+
+    async def _step(self, point: Point, turn: Turn, kind: turns.StepKind, body: dict[str, Any]) -> None:
+        now = self._kit.clock()
+        await self._db.write(point, lambda tx: turns.add_step(tx, turn, kind, body, now))
+
+
+def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
+    """Take what the same speaker said meanwhile into the turn; whether there was anything."""
+    claimed = inbox.of_turn(tx, turn.id)
+    if not claimed or claimed[0].alone:
+        return False
+    joined = inbox.joinable(tx, claimed[-1])
+    if not joined:
+        return False
+    inbox.claim(tx, joined, turn.id)
+    turns.add_joined(tx, turn, [row.message for row in joined if row.message is not None], now)
+    return True
+
+
+def _spent(model: str, usage: Usage) -> Spent:
+    return Spent(
+        model,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.cost_usd,
+    )

@@ -1,0 +1,51 @@
+"""Those who watch turns: whoever subscribed, and the typing indicators of places."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from bot.events import Complete, Failed, Started, TurnEvent, Watch
+from memory.ids import PlaceId, place_source
+from sources.base import Activity, Endpoint
+
+
+class Broadcast:
+    """Passes every event on to all who listen at the moment."""
+
+    def __init__(self) -> None:
+        self._watching: list[Watch] = []
+
+    def __call__(self, event: TurnEvent) -> None:
+        for watch in tuple(self._watching):
+            watch(event)
+
+    @contextmanager
+    def listen(self, watch: Watch) -> Iterator[None]:
+        """Be told of every event until the context ends."""
+        self._watching.append(watch)
+        try:
+            yield
+        finally:
+            self._watching.remove(watch)
+
+
+class Typing:
+    """Shows in a place that an answer is being made there."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], tasks: asyncio.TaskGroup) -> None:
+        self._endpoints = endpoints
+        self._tasks = tasks
+
+    def __call__(self, event: TurnEvent) -> None:
+        match event:
+            case Started():
+                self._show(event.place, busy=True)
+            case Complete() | Failed():
+                self._show(event.place, busy=False)
+            case _:
+                pass
+
+    def _show(self, place: PlaceId, *, busy: bool) -> None:
+        endpoint = self._endpoints.get(place_source(place))
+        if endpoint is not None:
+            self._tasks.create_task(endpoint.show(Activity(place, busy)), name=f"typing in {place}")

@@ -1,0 +1,121 @@
+"""Agents and groups as the database knows them.
+
+Configuration seeds them; afterwards the database is the truth. Seeding again changes only what configuration
+owns and nobody edited since: an agent that exists keeps its row, a new one is added, none is removed.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memory.clock import to_text
+from memory.database import Row, Rows, Tx, Value
+from memory.ids import AgentId, GroupId, PlaceId, new_id
+
+
+@dataclass(frozen=True)
+class Agent:
+    id: AgentId
+    name: str
+    description: str
+    model: str
+    """"provider:name", or empty for the service's default."""
+    system_prompt: str
+    tools: tuple[str, ...]
+    config: dict[str, Any] = field(default_factory=dict)
+    """temperature, max_tokens, context_budget (tokens), blocks (templates of blocks that exist per audience)."""
+
+
+@dataclass(frozen=True)
+class Group:
+    id: GroupId
+    name: str
+    members: tuple[AgentId, ...]
+
+
+def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
+    """Add the agent if no agent has its name; gives the row that stands."""
+    found = agent_named(tx, agent.name)
+    if found is not None:
+        return found
+    moment = to_text(now)
+    tx.insert(
+        "agents",
+        {
+            "id": agent.id,
+            "name": agent.name,
+            "description": agent.description,
+            "model": agent.model,
+            "system_prompt": agent.system_prompt,
+            "config": json.dumps(agent.config),
+            "enabled_tools": json.dumps(agent.tools),
+            "created_at": moment,
+            "updated_at": moment,
+        },
+    )
+    return agent
+
+
+def seed_group(tx: Tx, name: str, members: Sequence[AgentId], now: datetime) -> Group:
+    """Add the group if none has its name; gives the row that stands."""
+    row = tx.one("SELECT id FROM agent_groups WHERE name = ?", (name,))
+    moment = to_text(now)
+    if row is not None:
+        return group(tx, GroupId(row["id"]))
+    identifier = GroupId(new_id("grp"))
+    base = {"id": identifier, "name": name, "pattern_type": "round_robin"}
+    tx.insert("agent_groups", {**base, "created_at": moment, "updated_at": moment})
+    for position, member in enumerate(members):
+        member_row: dict[str, Value] = {
+            "group_id": identifier,
+            "agent_id": member,
+            "position": position,
+            "joined_at": moment,
+        }
+        tx.insert("group_members", member_row)
+    return Group(identifier, name, tuple(members))
+
+
+def agent(rows: Rows, identifier: AgentId) -> Agent:
+    """The agent of that id; raises KeyError when there is none."""
+    row = rows.one("SELECT * FROM agents WHERE id = ?", (identifier,))
+    if row is None:
+        raise KeyError(identifier)
+    return _agent(row)
+
+
+def agent_named(rows: Rows, name: str) -> Agent | None:
+    row = rows.one("SELECT * FROM agents WHERE name = ?", (name,))
+    return None if row is None else _agent(row)
+
+
+def agents(rows: Rows) -> list[Agent]:
+    return [_agent(row) for row in rows.all("SELECT * FROM agents WHERE status <> 'archived' ORDER BY name")]
+
+
+def group(rows: Rows, identifier: GroupId) -> Group:
+    """The group of that id with its members in order; raises KeyError when there is none."""
+    row = rows.one("SELECT name FROM agent_groups WHERE id = ?", (identifier,))
+    if row is None:
+        raise KeyError(identifier)
+    members = rows.all("SELECT agent_id FROM group_members WHERE group_id = ? ORDER BY position", (identifier,))
+    return Group(identifier, row["name"], tuple(AgentId(member["agent_id"]) for member in members))
+
+
+def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> None:
+    """Remember which group a place was last given to."""
+    tx.run("UPDATE places SET group_id = ? WHERE id = ?", (group_id, place))
+
+
+def _agent(row: Row) -> Agent:
+    return Agent(
+        id=AgentId(row["id"]),
+        name=row["name"],
+        description=row["description"],
+        model=row["model"],
+        system_prompt=row["system_prompt"],
+        tools=tuple(json.loads(row["enabled_tools"])),
+        config=json.loads(row["config"]),
+    )

@@ -1,0 +1,298 @@
+"""A block's text as a Loro document, over bytes: the only module that imports loro.
+
+A document is thrown away after each use. What is true stands in SQLite as blobs, a checkpoint and the updates
+after it, each with a checksum that is compared before Loro sees the bytes. Loro's own errors are plain
+BaseExceptions; none of them leaves this module, where they become `BlockCorrupt`.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NewType
+
+from loro import ID, ChangeMeta, ExportMode, LoroDoc, VersionRange
+
+from memory.errors import BlockCorrupt, Refused, StoreError
+from memory.ids import AgentId, PersonId, TurnId
+
+Writer = NewType("Writer", str)
+"""Who changes a block: "agent:<id>", "person:<id>", "system" or "job:<name>"; made by the functions below."""
+
+SYSTEM = Writer("system")
+
+_CONTAINER = "content"
+_UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
+_NEVER_MERGE = -1  # 0 still merges commits of the same second
+_DIGEST_BYTES = 8
+
+
+def agent_writer(agent: AgentId) -> Writer:
+    """An agent, by its own tool call."""
+    return Writer(f"agent:{agent}")
+
+
+def person_writer(person: PersonId) -> Writer:
+    """A person who edits a block by hand."""
+    return Writer(f"person:{person}")
+
+
+def job_writer(name: str) -> Writer:
+    """A background job, by its name."""
+    return Writer(f"job:{name}")
+
+
+class BlobKind(StrEnum):
+    UPDATE = "update"
+    CHECKPOINT = "checkpoint"
+
+
+@dataclass(frozen=True)
+class Blob:
+    """Stored bytes of a document: an update numbered `seq`, or a checkpoint that covers updates up to `seq`."""
+
+    kind: BlobKind
+    seq: int
+    data: bytes
+    digest: bytes
+
+
+def seal(kind: BlobKind, seq: int, data: bytes) -> Blob:
+    """A blob with its checksum."""
+    return Blob(kind, seq, data, blob_digest(data))
+
+
+def blob_digest(data: bytes) -> bytes:
+    """BLAKE2b, 64 bits; tells damage, not forgery."""
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+
+
+class UnsoundBlob(BlockCorrupt):
+    """One blob cannot be used; `kind` and `seq` say which."""
+
+    def __init__(self, kind: BlobKind, seq: int, reason: str) -> None:
+        super().__init__(f"{kind} {seq} {reason}")
+        self.kind = kind
+        self.seq = seq
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a commit says about itself. `seq` is the number of the update row that will hold it."""
+
+    writer: Writer
+    turn: TurnId | None
+    seq: int
+    at: datetime
+
+    def message(self) -> str:
+        return json.dumps({"w": self.writer, "t": self.turn, "n": self.seq}, separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """One commit as the document remembers it; `at` is whole seconds, `length` counts Loro's operations."""
+
+    writer: Writer
+    turn: TurnId | None
+    seq: int
+    at: datetime
+    length: int
+
+
+def require_text(text: str) -> None:
+    """Raises Refused for text that cannot be stored: NUL, or half of a surrogate pair."""
+    if "\x00" in text:
+        raise Refused("the text contains a NUL character, which cannot be stored")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refused("the text contains half of a surrogate pair, which is no character") from None
+
+
+@contextmanager
+def _guard(doing: str) -> Iterator[None]:
+    """Turn whatever Loro raises, panics too, into BlockCorrupt. The document is not to be used afterwards."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, StoreError):
+        raise
+    except BaseException as error:
+        raise BlockCorrupt(f"the document failed at {doing}: {error}") from error
+
+
+class BlockDocument:
+    """One block's text with its history. `peer` is the writer's id in this block and must not be shared."""
+
+    def __init__(self, peer: int | None = None) -> None:
+        with _guard("opening"):
+            self._loro = LoroDoc()
+            if peer is not None:
+                self._loro.peer_id = peer
+            self._loro.set_record_timestamp(True)
+            self._loro.set_change_merge_interval(_NEVER_MERGE)
+            self._text = self._loro.get_text(_CONTAINER)
+            # The version vector counts edits that are not committed yet, so it is taken before any is made.
+            self._since = self._loro.oplog_vv
+
+    @classmethod
+    def load(cls, checkpoint: Blob | None, updates: Sequence[Blob], peer: int | None = None) -> "BlockDocument":
+        """The document after these updates, in order; raises UnsoundBlob for the first that cannot be used."""
+        document = cls(peer)
+        if checkpoint is not None:
+            document._take(checkpoint)
+        # One by one: import_batch is slower here, and would not say which blob failed.
+        for blob in updates:
+            document._take(blob)
+        with _guard("loading"):
+            document._since = document._loro.oplog_vv
+        return document
+
+    def _take(self, blob: Blob) -> None:
+        if blob_digest(blob.data) != blob.digest:
+            raise UnsoundBlob(blob.kind, blob.seq, "does not match its checksum")
+        try:
+            status = self._loro.import_(blob.data)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            raise UnsoundBlob(blob.kind, blob.seq, f"cannot be read: {error}") from error
+        if status.pending is not None:  # Loro does not call this an error
+            raise UnsoundBlob(blob.kind, blob.seq, "builds on a change that is missing")
+
+    def act_as(self, peer: int) -> None:
+        """Make further edits as this peer; only between commits."""
+        with _guard("changing the writer"):
+            self._loro.peer_id = peer
+
+    def text(self) -> str:
+        with _guard("reading"):
+            return self._text.to_string()
+
+    def append(self, text: str) -> None:
+        """Add to the end. Raises Refused for text that cannot be stored."""
+        require_text(text)
+        with _guard("appending"):
+            self._text.push_str(text)
+
+    def replace(self, old: str, new: str) -> None:
+        """Put `new` in place of every occurrence of `old`; raises Refused when there is none."""
+        require_text(new)
+        if not old:
+            raise Refused("the text to be replaced is empty")
+        places = _occurrences(self.text(), old)
+        if not places:
+            raise Refused(f"{_excerpt(old)} does not occur in the block; it must be given exactly as it stands there")
+        with _guard("replacing"):
+            for place in reversed(places):
+                self._text.splice(place, len(old), new)
+
+    def write(self, text: str) -> None:
+        """Make `text` the whole value, by as few operations as can be found in 20 ms."""
+        require_text(text)
+        with _guard("writing"):
+            try:
+                self._text.update(text, timeout_ms=_UPDATE_MS)
+            except ValueError:  # the time was up; the text is as it was
+                self._splice_middle(text)
+
+    def _splice_middle(self, text: str) -> None:
+        before = self._text.to_string()
+        start = _common_prefix(before, text)
+        end = _common_prefix(before[start:][::-1], text[start:][::-1])
+        self._text.splice(start, len(before) - start - end, text[start : len(text) - end])
+
+    def commit(self, stamp: Stamp) -> bytes:
+        """Close the edits since the last commit as one change; gives just that change, empty if nothing changed."""
+        with _guard("committing"):
+            self._loro.commit_with(origin=stamp.writer, timestamp=int(stamp.at.timestamp()), commit_msg=stamp.message())
+            since, self._since = self._since, self._loro.oplog_vv
+            return b"" if self._since == since else self._loro.export(ExportMode.Updates(since))
+
+    def snapshot(self) -> bytes:
+        """The whole document with its full history."""
+        with _guard("taking a snapshot"):
+            return self._loro.export(ExportMode.Snapshot())
+
+    def frontier(self) -> bytes:
+        """The version the document is at; equal bytes are equal versions."""
+        with _guard("reading the version"):
+            return self._loro.oplog_frontiers.encode()
+
+    def changes(self) -> list[Change]:
+        """Every commit, oldest first."""
+        found: dict[tuple[int, int], ChangeMeta] = {}
+
+        def collect(change: ChangeMeta) -> bool:
+            found[change.id.peer, change.id.counter] = change  # each head leads to the common past again
+            return False  # True would stop
+
+        with _guard("listing changes"):
+            spans = VersionRange.from_vv(self._loro.oplog_vv).inner()
+            heads = [ID(peer, end - 1) for peer, (start, end) in spans.items() if end > start]
+            self._loro.travel_change_ancestors(heads, collect)
+        return [_change(meta) for meta in sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))]
+
+
+@dataclass(frozen=True)
+class Salvage:
+    """What could be read of a damaged document: it stands at update `reached`; `bad` are the blobs left out, why."""
+
+    document: BlockDocument
+    reached: int
+    bad: tuple[tuple[Blob, str], ...]
+
+
+def salvage(checkpoints: Sequence[Blob], updates: Sequence[Blob]) -> Salvage | None:
+    """The document from the newest sound checkpoint and the updates up to the first that cannot be used.
+
+    Checkpoints come newest first, updates oldest first. None when nothing at all can be read.
+    """
+    bases, bad = list(checkpoints), list[tuple[Blob, str]]()
+    while bases or updates:
+        base = bases[0] if bases else None
+        start = base.seq if base else 0
+        chain = [blob for blob in updates if blob.seq > start]
+        try:
+            document = BlockDocument.load(base, chain)
+        except UnsoundBlob as error:
+            if error.kind is BlobKind.CHECKPOINT:
+                bad.append((bases.pop(0), str(error)))
+                continue
+            lost = [blob for blob in updates if blob.seq >= error.seq]
+            bad.append((lost[0], str(error)))
+            bad += [(blob, f"update {blob.seq} builds on update {error.seq}, which is lost") for blob in lost[1:]]
+            updates = [blob for blob in updates if blob.seq < error.seq]
+        else:
+            return Salvage(document, chain[-1].seq if chain else start, tuple(bad))
+    return None
+
+
+def _change(meta: ChangeMeta) -> Change:
+    try:
+        said = json.loads(meta.message or "")
+        writer, turn, seq = Writer(said["w"]), said["t"], int(said["n"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BlockCorrupt(f"a change does not say who made it: {meta.message!r}") from error
+    at = datetime.fromtimestamp(meta.timestamp, tz=UTC)
+    return Change(writer, None if turn is None else TurnId(turn), seq, at, meta.len)
+
+
+def _occurrences(text: str, part: str) -> list[int]:
+    places, place = [], text.find(part)
+    while place >= 0:
+        places.append(place)
+        place = text.find(part, place + len(part))
+    return places
+
+
+def _common_prefix(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _excerpt(text: str, limit: int = 80) -> str:
+    return repr(text if len(text) <= limit else text[:limit] + "…")

@@ -1,0 +1,334 @@
+"""What happened outside, as rows, each handled exactly once.
+
+`accept` is one unit of work: it notes the place and its cursor, refuses what was accepted before, and applies
+the happening to the transcript. An edit or deletion therefore takes effect in the order of arrival, whatever
+turn is running; the turn notices at its next look at the store. A row that wants an answer stays `received`
+until a turn claims it, and `done` is set in the transaction that writes the answer.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memory import messages
+from memory.audience import Audience, Scope, Trust
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+
+class Status(StrEnum):
+    RECEIVED = "received"
+    CLAIMED = "claimed"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Where something happened: the columns of `places`."""
+
+    id: PlaceId
+    kind: str
+    name: str
+    audience: Audience
+    within: tuple[Audience, ...]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One happening as the inbox takes it. `group` is None when nobody is to answer."""
+
+    source: str
+    external_id: str
+    kind: str
+    place: Heard
+    person: PersonId | None
+    speaker: str
+    trust: Trust
+    subject: str
+    text: str
+    at: datetime
+    payload: dict[str, Any]
+    group: GroupId | None
+    position: str = ""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What became of an arrival. `turn` is the running turn whose words it changed, if any."""
+
+    id: InboxId
+    place: PlaceId
+    group: GroupId | None
+    turn: TurnId | None = None
+
+
+@dataclass(frozen=True)
+class InRow:
+    id: InboxId
+    source: str
+    external_id: str
+    kind: str
+    place: PlaceId
+    person: PersonId | None
+    group: GroupId | None
+    message: MessageId | None
+    payload: dict[str, Any]
+    audience: Audience
+    status: Status
+    alone: bool
+    attempts: int
+    next_attempt_at: datetime | None
+    last_error: str
+    turn: TurnId | None
+    received_at: datetime
+
+
+def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
+    """Take an arrival in; None when it was taken in before. The commit of this must be durable."""
+    _note_place(tx, arrival, now)
+    identifier = InboxId(snowflakes.next())
+    waiting = arrival.group is not None and arrival.kind not in ("edit", "delete")
+    values: dict[str, Value] = {
+        "id": identifier,
+        "source": arrival.source,
+        "external_id": arrival.external_id,
+        "kind": arrival.kind,
+        "place_id": arrival.place.id,
+        "person_id": arrival.person,
+        "group_id": arrival.group if waiting else None,
+        "payload": json.dumps(arrival.payload, ensure_ascii=False),
+        "audience": arrival.place.audience,
+        "status": Status.RECEIVED if waiting else Status.DONE,
+        "received_at": to_text(now),
+        "done_at": None if waiting else to_text(now),
+    }
+    if not tx.insert("inbox", values, ignore=True):
+        return None
+    turn = _apply(tx, arrival, identifier, now)
+    return Accepted(identifier, arrival.place.id, arrival.group if waiting else None, turn)
+
+
+def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> TurnId | None:
+    match arrival.kind:
+        case "edit":
+            changed = messages.edit_heard(tx, arrival.source, arrival.subject, arrival.text, arrival.at)
+            return None if changed is None else _running_turn(tx, changed.id)
+        case "delete":
+            return _apply_delete(tx, arrival, now)
+        case _:
+            message = messages.add_heard(
+                tx,
+                messages.Heard(
+                    place=arrival.place.id,
+                    person=arrival.person,
+                    speaker=arrival.speaker,
+                    text=arrival.text,
+                    source=arrival.source,
+                    external_id=arrival.external_id,
+                    audience=arrival.place.audience,
+                    trust=arrival.trust,
+                    at=arrival.at,
+                ),
+            )
+            tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
+            return None
+
+
+def _apply_delete(tx: Tx, arrival: Arrival, now: datetime) -> TurnId | None:
+    changed = messages.delete_heard(tx, arrival.source, arrival.subject, arrival.at)
+    if changed is None:
+        return None
+    sql = """UPDATE inbox SET payload = '{}', status = iif(status = 'received', 'done', status),
+             done_at = iif(status = 'received', ?, done_at) WHERE message_id = ?"""
+    tx.run(sql, (to_text(now), changed.id))
+    return _running_turn(tx, changed.id)
+
+
+def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
+    row = rows.one("SELECT turn_id FROM inbox WHERE message_id = ? AND status = 'claimed'", (message,))
+    return None if row is None or row["turn_id"] is None else TurnId(row["turn_id"])
+
+
+def _note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
+    sql = """INSERT INTO places (id, source, kind, name, audience, within, cursor, heard_at)
+        VALUES (:id, :source, :kind, :name, :audience, :within, nullif(:cursor, ''), :now)
+        ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, audience = excluded.audience, within = excluded.within,
+          name = iif(excluded.name = '', name, excluded.name), heard_at = excluded.heard_at,
+          cursor = CASE WHEN excluded.cursor IS NULL THEN cursor
+            WHEN cursor IS NULL OR length(excluded.cursor) > length(cursor) THEN excluded.cursor
+            WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
+    place = arrival.place
+    values: dict[str, Value] = {"id": place.id, "source": arrival.source, "kind": place.kind, "name": place.name}
+    values |= {"audience": place.audience, "within": json.dumps(place.within), "now": to_text(now)}
+    tx.run(sql, {**values, "cursor": arrival.position})
+
+
+def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
+    """How far each place of a source has been read: the newest external message id that was accepted."""
+    sql = "SELECT id, cursor FROM places WHERE source = ? AND cursor IS NOT NULL"
+    return {PlaceId(row["id"]): row["cursor"] for row in rows.all(sql, (source,))}
+
+
+def place(rows: Rows, identifier: PlaceId) -> Heard | None:
+    """A place as it was last heard of."""
+    row = rows.one("SELECT * FROM places WHERE id = ?", (identifier,))
+    if row is None:
+        return None
+    within = tuple(Audience(audience) for audience in json.loads(row["within"]))
+    return Heard(PlaceId(row["id"]), row["kind"], row["name"], Audience(row["audience"]), within)
+
+
+def named_place(rows: Rows, name: str, scope: Scope) -> Heard | None:
+    """The place of that name or id, if the scope may know of it; of several the one that was heard of last."""
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT id FROM places WHERE (id = ? OR name = ?) AND {condition} ORDER BY heard_at DESC LIMIT 1"
+    row = rows.one(sql, (name, name, *parameters))
+    return None if row is None else place(rows, PlaceId(row["id"]))
+
+
+def open_lanes(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
+    """Places and groups with rows that wait for an answer."""
+    sql = """SELECT DISTINCT place_id, group_id FROM inbox
+             WHERE status IN ('received', 'claimed') AND group_id IS NOT NULL"""
+    return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in rows.all(sql)]
+
+
+def head(rows: Rows, place_id: PlaceId, group: GroupId) -> InRow | None:
+    """The oldest row that waits in a lane."""
+    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
+             ORDER BY id LIMIT 1"""
+    row = rows.one(sql, (place_id, group))
+    return None if row is None else _row(row)
+
+
+def joinable(rows: Rows, first: InRow) -> list[InRow]:
+    """What the same speaker said in the same lane after `first` and no turn has claimed yet, in order."""
+    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND status = 'received'
+             AND alone = 0 AND id > ? ORDER BY id LIMIT 50"""
+    return [_row(row) for row in rows.all(sql, (first.place, first.group, first.person, first.id))]
+
+
+def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
+    """Give rows to a turn."""
+    for row in rows:
+        tx.run("UPDATE inbox SET status = 'claimed', turn_id = ? WHERE id = ?", (turn, row.id))
+
+
+def count_attempt(tx: Tx, turn: TurnId) -> int:
+    """Note that another try at a turn begins; gives its number, from 1. A kill counts as a failed try."""
+    tx.run("UPDATE inbox SET attempts = attempts + 1 WHERE turn_id = ? AND status = 'claimed'", (turn,))
+    row = tx.one("SELECT max(attempts) AS n FROM inbox WHERE turn_id = ? AND status = 'claimed'", (turn,))
+    return int(row["n"] or 0) if row is not None else 0
+
+
+def postpone(tx: Tx, turn: TurnId, error: str, again: datetime) -> None:
+    """The try failed: its rows stay with the turn and wait until `again`."""
+    sql = "UPDATE inbox SET last_error = ?, next_attempt_at = ? WHERE turn_id = ? AND status = 'claimed'"
+    tx.run(sql, (error, to_text(again), turn))
+
+
+def separate(tx: Tx, turn: TurnId) -> None:
+    """Take the rows of a turn apart: each gets a turn of its own, so that one bad row fails alone."""
+    sql = "UPDATE inbox SET status = 'received', turn_id = NULL, alone = 1 WHERE turn_id = ? AND status = 'claimed'"
+    tx.run(sql, (turn,))
+
+
+def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
+    """The rows a turn has claimed, in order."""
+    return [_row(row) for row in rows.all("SELECT * FROM inbox WHERE turn_id = ? ORDER BY id", (turn,))]
+
+
+def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
+    """Mark every row of a turn as done."""
+    sql = "UPDATE inbox SET status = 'done', done_at = ? WHERE turn_id = ? AND status = 'claimed'"
+    tx.run(sql, (to_text(now), turn))
+
+
+def bury(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+    """Give the rows of a turn up; `revive` brings one back."""
+    sql = """UPDATE inbox SET status = 'dead', last_error = ?, done_at = ?
+             WHERE turn_id = ? AND status = 'claimed'"""
+    tx.run(sql, (error, to_text(now), turn))
+
+
+def not_begun(tx: Tx, identifier: InboxId, error: str, due: datetime, *, dead: bool, now: datetime) -> None:
+    """No turn could be made of a row: it waits until `due`, or is given up."""
+    sql = """UPDATE inbox SET attempts = attempts + 1, last_error = ?, next_attempt_at = ?, alone = 1,
+             status = iif(?, 'dead', status), done_at = iif(?, ?, done_at) WHERE id = ?"""
+    tx.run(sql, (error, to_text(due), int(dead), int(dead), to_text(now), identifier))
+
+
+def revive(tx: Tx, identifier: InboxId) -> InRow | None:
+    """Let a dead row be tried again from the beginning; None when it is not dead or its text is gone."""
+    sql = """UPDATE inbox SET status = 'received', attempts = 0, alone = 1, turn_id = NULL, next_attempt_at = NULL,
+             done_at = NULL WHERE id = ? AND status = 'dead' AND group_id IS NOT NULL"""
+    return get(tx, identifier) if tx.run(sql, (identifier,)) else None
+
+
+def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
+    """Messages of a place that no finished turn has answered yet and some turn will."""
+    sql = """SELECT message_id FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed')
+             AND message_id IS NOT NULL"""
+    return {MessageId(row["message_id"]) for row in rows.all(sql, (place_id,))}
+
+
+def get(rows: Rows, identifier: InboxId) -> InRow | None:
+    """One row, for the owner's `carina inbox show`."""
+    row = rows.one("SELECT * FROM inbox WHERE id = ?", (identifier,))
+    return None if row is None else _row(row)
+
+
+def listing(rows: Rows, status: Status | None, limit: int) -> list[InRow]:
+    """The newest rows, for the owner's `carina inbox list`; numbers and states, no text."""
+    sql = "SELECT * FROM inbox WHERE (:status IS NULL OR status = :status) ORDER BY id DESC LIMIT :limit"
+    return [_row(row) for row in rows.all(sql, {"status": status, "limit": limit})]
+
+
+def counts(rows: Rows) -> dict[str, int]:
+    """How many rows wait, and how many were given up."""
+    row = rows.one("""SELECT coalesce(sum(status IN ('received', 'claimed')), 0) AS waiting,
+        coalesce(sum(status = 'dead'), 0) AS dead FROM inbox""")
+    return {"waiting": 0, "dead": 0} if row is None else {"waiting": row["waiting"], "dead": row["dead"]}
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    sql = "SELECT source, kind, place_id, payload, status, received_at FROM inbox WHERE person_id = ? ORDER BY id"
+    return [as_dict(row) for row in rows.all(sql, (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Forget what rows say; they stay as tombstones so that nothing is taken in twice."""
+    sql = """UPDATE inbox SET payload = '{}', last_error = NULL, person_id = NULL,
+             status = iif(status IN ('received', 'claimed'), 'done', status) WHERE person_id = ?"""
+    return tx.run(sql, (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    row = rows.one("SELECT count(*) AS n FROM inbox WHERE person_id = ?", (person,))
+    return 0 if row is None else int(row["n"])
+
+
+def _row(row: Row) -> InRow:
+    return InRow(
+        id=InboxId(row["id"]),
+        source=row["source"],
+        external_id=row["external_id"],
+        kind=row["kind"],
+        place=PlaceId(row["place_id"]),
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        group=None if row["group_id"] is None else GroupId(row["group_id"]),
+        message=None if row["message_id"] is None else MessageId(row["message_id"]),
+        payload=json.loads(row["payload"]),
+        audience=Audience(row["audience"]),
+        status=Status(row["status"]),
+        alone=bool(row["alone"]),
+        attempts=row["attempts"],
+        next_attempt_at=None if row["next_attempt_at"] is None else from_text(row["next_attempt_at"]),
+        last_error=row["last_error"] or "",
+        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
+        received_at=from_text(row["received_at"]),
+    )

@@ -1,0 +1,339 @@
+"""What was said: every message that was heard, and every message, tool call and result of our own.
+
+A row is found by its words (`search_text`), keeps its place in the order when its text is deleted, and is read
+only through a scope. Functions that take a `Tx` write and are composed by their callers into one unit of work.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from memory.audience import Audience, Scope, Trust, person_audience
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value
+from memory.fulltext import date_words, index_text, storable
+from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
+
+_NEWEST = 2**63 - 1  # above every snowflake
+
+
+@dataclass(frozen=True)
+class Message:
+    """One stored row. After a deletion `text` and `metadata` are empty and `deleted_at` is set."""
+
+    id: MessageId
+    place: PlaceId
+    agent: AgentId | None
+    person: PersonId | None
+    speaker: str
+    batch: TurnId | None
+    sequence: int | None
+    role: Role
+    text: str
+    tool_call_id: str | None
+    tool_name: str | None
+    tool_args: str | None
+    source: str
+    external_id: str | None
+    metadata: Mapping[str, Any]
+    audience: Audience
+    trust: Trust
+    revision: int
+    edited_at: datetime | None
+    deleted_at: datetime | None
+    archived: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A person's message as it arrived; `external_id` is the platform's id of it, `at` when it was said."""
+
+    place: PlaceId
+    person: PersonId | None
+    speaker: str
+    text: str
+    source: str
+    external_id: str | None
+    audience: Audience
+    trust: Trust
+    at: datetime
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A row of our own turn: the agent's answer, its tool call, a tool's result.
+
+    `person` is the one to whom the turn belongs, `source` the source of the place, `sequence` the position
+    within the turn.
+    """
+
+    turn: TurnId
+    sequence: int
+    place: PlaceId
+    agent: AgentId
+    person: PersonId | None
+    speaker: str
+    role: Role
+    text: str
+    source: str
+    audience: Audience
+    trust: Trust
+    at: datetime
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_args: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def add_heard(tx: Tx, heard: Heard) -> MessageId:
+    """Store a person's message; one that is known by its source and external id is left as it is."""
+    message = MessageId(snowflakes.next())
+    text, speaker = storable(heard.text), storable(heard.speaker)
+    values: dict[str, Value] = {
+        "id": message,
+        "place_id": heard.place,
+        "person_id": heard.person,
+        "speaker": speaker,
+        "role": "user",
+        "content": text,
+        "source": heard.source,
+        "external_id": heard.external_id,
+        "source_metadata": json.dumps(dict(heard.metadata)),
+        "audience": heard.audience,
+        "trust": int(heard.trust),
+        "created_at": to_text(heard.at),
+        "search_text": _search_text(heard.at, speaker, text),
+    }
+    if tx.insert("messages", values, ignore=True):
+        return message
+    known = tx.one("SELECT id FROM messages WHERE source = ? AND external_id = ?", (heard.source, heard.external_id))
+    if known is None:  # an id was given twice: not something to hide behind somebody else's message
+        raise ValueError(f"message {message} could not be stored")
+    return MessageId(known["id"])
+
+
+def add_said(tx: Tx, said: Said) -> MessageId:
+    """Store one row of a turn of ours. Results of tools are kept for the transcript, not for searching."""
+    message = MessageId(snowflakes.next())
+    text, speaker = storable(said.text), storable(said.speaker)
+    values: dict[str, Value] = {
+        "id": message,
+        "place_id": said.place,
+        "agent_id": said.agent,
+        "person_id": said.person,
+        "speaker": speaker,
+        "batch_id": said.turn,
+        "sequence_in_batch": said.sequence,
+        "role": said.role,
+        "content": text,
+        "tool_call_id": said.tool_call_id,
+        "tool_name": said.tool_name,
+        "tool_args": None if said.tool_args is None else storable(said.tool_args),
+        "source": said.source,
+        "source_metadata": json.dumps(dict(said.metadata)),
+        "audience": said.audience,
+        "trust": int(said.trust),
+        "created_at": to_text(said.at),
+        "search_text": "" if said.role == "tool" else _search_text(said.at, speaker, text),
+    }
+    tx.insert("messages", values)
+    return message
+
+
+def edit_heard(tx: Tx, source: str, external_id: str, text: str, at: datetime) -> Message | None:
+    """Take over an edit made at `at`; the message as it is now.
+
+    None, and nothing changed, when it is not known, was deleted, or has this edit or a later one already.
+    """
+    old = by_external(tx, source, external_id)
+    text = storable(text)
+    if old is None or old.deleted_at is not None:
+        return None
+    moment = from_text(to_text(at))  # to the precision in which the last edit was stored
+    if old.edited_at is not None and (moment < old.edited_at or (moment == old.edited_at and text == old.text)):
+        return None
+    tx.run(
+        "UPDATE messages SET content = ?, edited_at = ?, revision = revision + 1, search_text = ? WHERE id = ?",
+        (text, to_text(at), _search_text(old.created_at, old.speaker, text), old.id),
+    )
+    return by_external(tx, source, external_id)
+
+
+def delete_heard(tx: Tx, source: str, external_id: str, at: datetime) -> Message | None:
+    """Forget the text of a message that was deleted at `at`; the emptied message.
+
+    None when it is not known or was deleted before.
+    """
+    old = by_external(tx, source, external_id)
+    if old is None or redact(tx, [old.id], at) == 0:
+        return None
+    return by_external(tx, source, external_id)
+
+
+def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
+    """Empty rows of any role, ours too; how many had something to lose.
+
+    The row, its place in the order and its tool call's id and name stay, so that a transcript still pairs.
+    """
+    return tx.run(
+        "UPDATE messages SET content = '', source_metadata = '{}', search_text = '', deleted_at = ?, "
+        "revision = revision + 1, tool_args = CASE WHEN tool_args IS NULL THEN NULL ELSE '{}' END "
+        "WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
+        (to_text(at), json.dumps(list(messages))),
+    )
+
+
+def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
+    """Note that a turn answers these messages; how many there were."""
+    return tx.run(
+        "UPDATE messages SET batch_id = ? WHERE id IN (SELECT value FROM json_each(?))",
+        (turn, json.dumps(list(messages))),
+    )
+
+
+def conversation(
+    rows: Rows, place: PlaceId, scope: Scope, limit: int, before: MessageId | None = None
+) -> list[Message]:
+    """The newest `limit` messages of a place, oldest first; with `before`, those older than that one.
+
+    Archived ones are left out. Deleted ones are there, empty: a tool call needs its result's row.
+    """
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT * FROM messages WHERE place_id = ? AND id < ? AND is_archived = 0 AND {condition} "
+        "ORDER BY id DESC LIMIT ?",
+        (place, _NEWEST if before is None else before, *parameters, max(limit, 0)),
+    )
+    return [to_message(row) for row in reversed(found)]
+
+
+def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
+    """What a turn answered and what it said, in order."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(f"SELECT * FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters))
+    return [to_message(row) for row in found]
+
+
+def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Message]:
+    """Those of the named messages that the scope may use, in order."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT * FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
+        (json.dumps(list(messages)), *parameters),
+    )
+    return [to_message(row) for row in found]
+
+
+def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
+    """The message that a platform knows by that id.
+
+    For the spine alone (edits, deletions, replies to us): it is the one read here without a scope.
+    """
+    row = rows.one("SELECT * FROM messages WHERE source = ? AND external_id = ?", (source, external_id))
+    return None if row is None else to_message(row)
+
+
+def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
+    """The newest messages of people in a place that the platform knows by id, oldest first.
+
+    For the place's own source alone, which compares them with its history: a read without a scope.
+    """
+    sql = """SELECT * FROM messages WHERE place_id = ? AND role = 'user' AND external_id IS NOT NULL
+             AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"""
+    return [to_message(row) for row in reversed(rows.all(sql, (place, limit)))]
+
+
+def note_delivery(tx: Tx, message: MessageId, words: str) -> None:
+    """Note on a message of ours that it did not, or may not have, come through; the agent sees it."""
+    sql = "UPDATE messages SET source_metadata = json_set(source_metadata, '$.delivery', ?) WHERE id = ?"
+    tx.run(sql, (words, message))
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    """What a person said, what was said to them alone, and everything of their direct messages, oldest first."""
+    condition, parameters = _of_person(person)
+    return [
+        {
+            "id": row["id"],
+            "place": row["place_id"],
+            "at": row["created_at"],
+            "speaker": row["speaker"],
+            "role": row["role"],
+            "text": row["content"],
+            "tool": row["tool_name"],
+            "tool_args": row["tool_args"],
+            "metadata": json.loads(row["source_metadata"]),
+            "audience": row["audience"],
+            "edited_at": row["edited_at"],
+            "deleted_at": row["deleted_at"],
+        }
+        for row in rows.all(f"SELECT * FROM messages WHERE {condition} ORDER BY id", parameters)
+    ]
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    """How many rows `export_person` gives and `erase_person` removes."""
+    condition, parameters = _of_person(person)
+    row = rows.one(f"SELECT count(*) FROM messages WHERE {condition}", parameters)
+    return 0 if row is None else int(row[0])
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Remove those rows altogether; how many. What agents said to the person where others heard it loses the name."""
+    condition, parameters = _of_person(person)
+    tx.run(
+        "DELETE FROM turn_uses WHERE kind = 'message' "
+        f"AND row_id IN (SELECT CAST(id AS TEXT) FROM messages WHERE {condition})",
+        parameters,
+    )
+    erased = tx.run(f"DELETE FROM messages WHERE {condition}", parameters)
+    tx.run("UPDATE messages SET person_id = NULL WHERE person_id = ?", (person,))
+    return erased
+
+
+def to_message(row: Row) -> Message:
+    """A row of the table as a message."""
+    return Message(
+        id=MessageId(row["id"]),
+        place=row["place_id"],
+        agent=row["agent_id"],
+        person=row["person_id"],
+        speaker=row["speaker"],
+        batch=row["batch_id"],
+        sequence=row["sequence_in_batch"],
+        role=row["role"],
+        text=row["content"],
+        tool_call_id=row["tool_call_id"],
+        tool_name=row["tool_name"],
+        tool_args=row["tool_args"],
+        source=row["source"],
+        external_id=row["external_id"],
+        metadata=json.loads(row["source_metadata"]),
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        revision=row["revision"],
+        edited_at=_moment(row["edited_at"]),
+        deleted_at=_moment(row["deleted_at"]),
+        archived=bool(row["is_archived"]),
+        created_at=from_text(row["created_at"]),
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)
+
+
+def _search_text(at: datetime, speaker: str, text: str) -> str:
+    # The day and the speaker are found as words; a row without words of its own is not found at all.
+    return index_text(f"{date_words(at)} {speaker}: {text}") if text.strip() else ""
+
+
+def _of_person(person: PersonId) -> tuple[str, tuple[str, ...]]:
+    theirs = "person_id = ? AND (role = 'user' OR audience = 'owner' OR audience GLOB 'person:*')"
+    return f"(({theirs}) OR audience = ?)", (person, person_audience(person))

@@ -1,0 +1,151 @@
+"""Bringing a database file to the version this program needs, and refusing one it cannot read.
+
+Migrations are plain SQL files under `migrations/<kind>/NNNN_name.sql`, applied in order, each in one
+transaction with its number in `PRAGMA user_version` and its SHA-256 in `migration_checksums`, so that a file
+whose history was edited is noticed. A missing file is created up to date; an older one is only touched by
+`migrate`, which copies it first.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+
+from memory.clock import to_text
+from memory.database import Connection, connect, driver
+from memory.errors import DatabaseCorrupt, DatabaseOutdated, DatabaseTooNew
+
+_CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
+
+
+class Kind(StrEnum):
+    """Which of the two schemas a file has; also the folder of its migrations."""
+
+    GLOBAL = "global"
+    CONSTELLATION = "constellation"
+
+
+@dataclass(frozen=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a file stands to the program: equal versions mean it can be opened."""
+
+    path: Path
+    version: int
+    needed: int
+
+
+def migrations(kind: Kind) -> list[Migration]:
+    """The program's migrations for one kind of file, oldest first."""
+    found = []
+    for entry in (files("migrations") / kind.value).iterdir():
+        number, _, rest = entry.name.partition("_")
+        if entry.name.endswith(".sql"):
+            found.append(Migration(int(number), rest.removesuffix(".sql"), entry.read_text(encoding="utf-8")))
+    return sorted(found, key=lambda migration: migration.version)
+
+
+def status(path: Path, kind: Kind) -> Status:
+    """Read the version of an existing file. Raises DatabaseCorrupt for what is no database of ours."""
+    needed = migrations(kind)[-1].version
+    try:
+        raw = connect(path, read_only=True)
+        try:
+            row = raw.execute("PRAGMA user_version").fetchone()
+            version = int(row[0]) if row else 0
+            if version:
+                _check_history(raw, path, kind)
+        finally:
+            raw.close()
+    except driver.DatabaseError as error:
+        raise DatabaseCorrupt(f"{path} cannot be read as a database: {error}") from error
+    return Status(path, version, needed)
+
+
+def prepare(path: Path, kind: Kind) -> None:
+    """Make sure the file can be opened: create it when missing, refuse it when it is older or newer."""
+    if not path.exists() or path.stat().st_size == 0:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+        _apply(path, kind)
+        return
+    found = status(path, kind)
+    if found.version < found.needed:
+        raise DatabaseOutdated(
+            f"{path} has version {found.version} and this program needs {found.needed}: run `carina db migrate`"
+        )
+    if found.version > found.needed:
+        raise DatabaseTooNew(
+            f"{path} has version {found.version}; this program knows versions up to {found.needed}: "
+            f"install a Carina that knows version {found.version}"
+        )
+
+
+def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
+    """Bring an older file up to date; gives the path of the copy made first, None when nothing was to do."""
+    found = status(path, kind)
+    if found.version == found.needed:
+        return None
+    if found.version > found.needed:
+        prepare(path, kind)
+    stamp = to_text(now).replace(":", "").replace(".", "")
+    copy = path.with_name(f"{path.name}.before-{found.needed}-{stamp}")
+    copy.touch(mode=0o600)
+    source, target = connect(path, read_only=True), connect(copy)
+    try:
+        source.backup(target)
+    finally:
+        source.close()
+        target.close()
+    _apply(path, kind)
+    return copy
+
+
+def _apply(path: Path, kind: Kind) -> None:
+    raw = connect(path)
+    try:
+        row = raw.execute("PRAGMA user_version").fetchone()
+        version = int(row[0]) if row else 0
+        raw.execute(_CHECKSUMS)
+        for migration in migrations(kind):
+            if migration.version > version:
+                _apply_one(raw, migration)
+    finally:
+        raw.close()
+
+
+def _apply_one(raw: Connection, migration: Migration) -> None:
+    record = f"({migration.version}, '{migration.name}', '{migration.sha256}')"
+    try:
+        raw.executescript(
+            f"BEGIN IMMEDIATE;\n{migration.sql}\n;INSERT INTO migration_checksums VALUES {record};"
+            f"PRAGMA user_version={migration.version};COMMIT;"
+        )
+    except BaseException:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+
+
+def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
+    known = {migration.version: migration for migration in migrations(kind)}
+    for row in raw.execute("SELECT version, name, sha256 FROM migration_checksums").fetchall():
+        migration = known.get(row["version"])
+        if migration is not None and migration.sha256 != row["sha256"]:
+            raise DatabaseCorrupt(
+                f"{path} was made with another text of migration {migration.version} ({row['name']}): "
+                "the history of migrations must not be edited"
+            )

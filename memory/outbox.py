@@ -1,0 +1,243 @@
+"""What is to be said, as rows: the half of "nothing said twice" that memory can promise.
+
+A row is pending until somebody is about to send it, `sending` (durably) before the first byte leaves, then
+sent, failed for good, or unknown when nobody can tell; an unknown row is never sent again. A `preview` row is
+the message that shows an answer while it is written: it is made before its first send, and the answer's first
+row replaces its text, or it is withdrawn.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from memory.audience import Audience
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import AgentId, MessageId, OutboxId, PersonId, PlaceId, TurnId, snowflakes
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True)
+class NewRow:
+    """Something to say. `key` makes it unique: adding the same key again adds nothing."""
+
+    key: str
+    place: PlaceId
+    source: str
+    content: str
+    audience: Audience
+    kind: str = "text"
+    turn: TurnId | None = None
+    message: MessageId | None = None
+    person: PersonId | None = None
+    agent: AgentId | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OutRow:
+    id: OutboxId
+    key: str
+    place: PlaceId
+    source: str
+    kind: str
+    content: str
+    detail: dict[str, Any]
+    status: Status
+    attempts: int
+    turn: TurnId | None
+    message: MessageId | None
+    agent: AgentId | None
+    audience: Audience
+    external_id: str
+    created_at: datetime
+    sending_at: datetime | None
+    next_attempt_at: datetime | None
+    last_error: str
+
+
+def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
+    """Queue something to say; None when a row of that key exists."""
+    identifier = OutboxId(snowflakes.next())
+    values: dict[str, Value] = {
+        "id": identifier,
+        "key": new.key,
+        "place_id": new.place,
+        "source": new.source,
+        "turn_id": new.turn,
+        "message_id": new.message,
+        "person_id": new.person,
+        "agent_id": new.agent,
+        "kind": new.kind,
+        "content": new.content,
+        "detail": json.dumps(dict(new.detail), ensure_ascii=False),
+        "audience": new.audience,
+        "status": Status.PENDING,
+        "created_at": to_text(now),
+    }
+    return identifier if tx.insert("outbox", values, ignore=True) else None
+
+
+def open_rows(rows: Rows, place: PlaceId) -> list[OutRow]:
+    """What still has to be said in a place, in order. For the delivery of exactly that place."""
+    sql = "SELECT * FROM outbox WHERE place_id = ? AND status IN ('pending', 'sending') ORDER BY id"
+    return [_row(row) for row in rows.all(sql, (place,))]
+
+
+def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
+    """Source and id of the places in which something still has to be said, or a preview may be left over."""
+    sql = """SELECT DISTINCT source, place_id FROM outbox WHERE status IN ('pending', 'sending')
+             OR (kind = 'preview' AND status = 'sent') ORDER BY place_id"""
+    return [(row["source"], PlaceId(row["place_id"])) for row in rows.all(sql)]
+
+
+def get(rows: Rows, identifier: OutboxId) -> OutRow | None:
+    """One row by id, for the delivery that owns it."""
+    row = rows.one("SELECT * FROM outbox WHERE id = ?", (identifier,))
+    return None if row is None else _row(row)
+
+
+def of_key(rows: Rows, key: str) -> OutRow | None:
+    """One row by its key, for the turn or notice that owns it."""
+    row = rows.one("SELECT * FROM outbox WHERE key = ?", (key,))
+    return None if row is None else _row(row)
+
+
+def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
+    """Everything that one turn said or is about to say, in order."""
+    return [_row(row) for row in rows.all("SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))]
+
+
+def said_by_us(rows: Rows, source: str, external_id: str) -> OutRow | None:
+    """The row that became that message on the platform."""
+    row = rows.one("SELECT * FROM outbox WHERE source = ? AND external_id = ?", (source, external_id))
+    return None if row is None else _row(row)
+
+
+def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
+    """Claim a row for sending; None when it is no longer to be sent. The commit of this must be durable."""
+    sql = """UPDATE outbox SET status = 'sending', attempts = attempts + 1,
+             sending_at = coalesce(sending_at, :now) WHERE id = :id AND status IN ('pending', 'sending')"""
+    if tx.run(sql, {"id": identifier, "now": to_text(now)}) == 0:
+        return None
+    return get(tx, identifier)
+
+
+def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> None:
+    sql = "UPDATE outbox SET status = 'sent', external_id = ?, sent_at = ?, last_error = NULL WHERE id = ?"
+    tx.run(sql, (external_id, to_text(now), identifier))
+
+
+def mark_closed(tx: Tx, identifier: OutboxId, status: Status, reason: str) -> None:
+    """End a row without success: failed, unknown or withdrawn."""
+    tx.run("UPDATE outbox SET status = ?, last_error = ? WHERE id = ?", (status, reason, identifier))
+
+
+def mark_retry(tx: Tx, identifier: OutboxId, reason: str, again: datetime) -> None:
+    """It was certainly not delivered: pending again, not before `again`."""
+    sql = "UPDATE outbox SET status = 'pending', sending_at = NULL, last_error = ?, next_attempt_at = ? WHERE id = ?"
+    tx.run(sql, (reason, to_text(again), identifier))
+
+
+def withdraw_pending(tx: Tx, turn: TurnId) -> int:
+    """Drop what a cancelled turn had queued and nobody has begun to send."""
+    sql = "UPDATE outbox SET status = 'withdrawn', content = '' WHERE turn_id = ? AND status = 'pending'"
+    return tx.run(sql, (turn,))
+
+
+def anything_said(rows: Rows, turn: TurnId) -> bool:
+    """Whether an answer of this turn left, or may have left, the house. A preview is no answer."""
+    sql = """SELECT 1 FROM outbox WHERE turn_id = ? AND kind = 'text'
+             AND status IN ('sending', 'sent', 'unknown') LIMIT 1"""
+    return rows.one(sql, (turn,)) is not None
+
+
+def orphan_previews(rows: Rows, place: PlaceId) -> list[OutRow]:
+    """Previews in a place whose turn is over and whose text no answer will replace."""
+    sql = """SELECT o.* FROM outbox o JOIN turns t ON t.id = o.turn_id
+        WHERE o.place_id = ? AND o.kind = 'preview' AND o.status IN ('sending', 'sent')
+          AND t.status NOT IN ('running', 'suspended') AND NOT EXISTS (SELECT 1 FROM outbox x
+            WHERE x.turn_id = o.turn_id AND x.kind = 'text' AND x.status IN ('pending', 'sending')) ORDER BY o.id"""
+    return [_row(row) for row in rows.all(sql, (place,))]
+
+
+def replace_preview(tx: Tx, preview: OutboxId) -> None:
+    """The preview's message now says the answer and belongs to the answer's row."""
+    tx.run("UPDATE outbox SET status = 'withdrawn', content = '', external_id = NULL WHERE id = ?", (preview,))
+
+
+def restart_sending(tx: Tx, identifier: OutboxId, now: datetime) -> None:
+    """It was looked up and is not there: the next attempt is a first one. The commit of this must be durable."""
+    tx.run("UPDATE outbox SET sending_at = ? WHERE id = ? AND status = 'sending'", (to_text(now), identifier))
+
+
+def release(tx: Tx, place: PlaceId) -> None:
+    """Try at once what was waiting for the place to be reachable."""
+    tx.run("UPDATE outbox SET next_attempt_at = NULL WHERE place_id = ? AND status = 'pending'", (place,))
+
+
+def stuck_since(row: OutRow, now: datetime) -> timedelta:
+    """How long ago the first attempt to send the row began."""
+    return now - (row.sending_at or now)
+
+
+def count_open(rows: Rows) -> int:
+    """How many rows still have to be sent."""
+    row = rows.one("SELECT count(*) AS n FROM outbox WHERE status IN ('pending', 'sending')")
+    return 0 if row is None else int(row["n"])
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    """What was said, or is about to be said, to a person."""
+    sql = "SELECT place_id, content, status, created_at FROM outbox WHERE person_id = ? ORDER BY id"
+    return [as_dict(row) for row in rows.all(sql, (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Forget the text of what was said to a person; rows stay as tombstones so that nothing is said again."""
+    sql = """UPDATE outbox SET content = '', detail = '{}', person_id = NULL, last_error = NULL,
+             status = CASE WHEN status = 'pending' THEN 'withdrawn' ELSE status END WHERE person_id = ?"""
+    return tx.run(sql, (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    row = rows.one("SELECT count(*) AS n FROM outbox WHERE person_id = ?", (person,))
+    return 0 if row is None else int(row["n"])
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)
+
+
+def _row(row: Row) -> OutRow:
+    return OutRow(
+        id=OutboxId(row["id"]),
+        key=row["key"],
+        place=PlaceId(row["place_id"]),
+        source=row["source"],
+        kind=row["kind"],
+        content=row["content"],
+        detail=json.loads(row["detail"]),
+        status=Status(row["status"]),
+        attempts=row["attempts"],
+        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
+        message=None if row["message_id"] is None else MessageId(row["message_id"]),
+        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
+        audience=Audience(row["audience"]),
+        external_id=row["external_id"] or "",
+        created_at=from_text(row["created_at"]),
+        sending_at=_moment(row["sending_at"]),
+        next_attempt_at=_moment(row["next_attempt_at"]),
+        last_error=row["last_error"] or "",
+    )

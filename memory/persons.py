@@ -1,0 +1,53 @@
+"""Every store that holds something about a person, in one list: what an export, an erasure or a count goes through.
+
+A test walks the schema and fails for a table with content that stands in no entry here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from memory import archival, block_log, inbox, messages, outbox, turns, usage
+from memory.database import Rows, Tx
+from memory.ids import PersonId
+
+Export: TypeAlias = Callable[[Rows, PersonId], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class PersonStore:
+    """What one store knows about people, and the tables it keeps that in."""
+
+    name: str
+    tables: frozenset[str]
+    export: Export
+    erase: Callable[[Tx, PersonId], int]
+    count: Callable[[Rows, PersonId], int]
+
+
+def _store(name: str, module: Any, *tables: str) -> PersonStore:
+    return PersonStore(name, frozenset(tables), module.export_person, module.erase_person, module.count_person)
+
+
+STORES: tuple[PersonStore, ...] = (
+    _store("messages", messages, "messages"),
+    _store("inbox", inbox, "inbox"),
+    _store("outbox", outbox, "outbox"),
+    _store("turns", turns, "turns", "turn_steps", "turn_uses"),
+    _store("usage", usage, "model_usage"),
+    _store("archival", archival, "archival_entries"),
+    _store(
+        "blocks",
+        block_log,
+        "memory_blocks",
+        "memory_block_updates",
+        "memory_block_checkpoints",
+        "memory_block_quarantine",
+        "memory_block_writers",
+    ),
+)
+
+
+def count_all(rows: Rows, person: PersonId) -> dict[str, int]:
+    """How much each store holds about a person."""
+    return {store.name: store.count(rows, person) for store in STORES}

@@ -1,0 +1,173 @@
+"""Turns and their steps: what an agent has thought so far, so that a restart goes on where it stopped.
+
+A step is one row of our own JSON ("v": 1), written as it happens. Kinds and bodies:
+`joined` {"messages": [[id, revision], ...]} which messages the turn answers, and in which wording they were read;
+`answer` {"text", "calls": [{"id", "name", "arguments"}], "model", "finish"} one model answer;
+`tool_started` {"call", "name"} a call that leaves the process has begun;
+`tool_result` {"call", "name", "text", "ok", "data"} what came of a call;
+`note` {"text"} something the agent is told in passing.
+A finished turn's steps become messages and go.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from memory.audience import Audience, Scope, Trust
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import AgentId, BlockId, GroupId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+StepKind: TypeAlias = Literal["joined", "answer", "tool_started", "tool_result", "note"]
+Ended: TypeAlias = Literal["done", "failed", "cancelled"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn; `scope` says who will hear its answer, `trust` is the lowest of those whose words it answers."""
+
+    id: TurnId
+    agent: AgentId
+    group: GroupId | None
+    place: PlaceId
+    person: PersonId | None
+    scope: Scope
+    trust: Trust
+    blocks: tuple[BlockId, ...]
+    restarts: int
+    started_at: datetime
+    status: str = "running"
+
+
+@dataclass(frozen=True)
+class Step:
+    seq: int
+    kind: str
+    body: dict[str, Any]
+    at: datetime
+
+
+def begin(tx: Tx, turn: Turn) -> None:
+    """Write a new turn down."""
+    tx.insert(
+        "turns",
+        {
+            "id": turn.id,
+            "agent_id": turn.agent,
+            "group_id": turn.group,
+            "place_id": turn.place,
+            "person_id": turn.person,
+            "audience": turn.scope.audience,
+            "within": json.dumps(sorted(turn.scope.within)),
+            "trust": int(turn.trust),
+            "blocks": json.dumps(turn.blocks),
+            "status": "running",
+            "started_at": to_text(turn.started_at),
+        },
+    )
+
+
+def new_turn_id() -> TurnId:
+    return TurnId(snowflakes.next())
+
+
+def get(rows: Rows, identifier: TurnId) -> Turn | None:
+    """The turn of that id, for the worker that runs it."""
+    row = rows.one("SELECT * FROM turns WHERE id = ?", (identifier,))
+    return None if row is None else _turn(row)
+
+
+def add_step(tx: Tx, turn: Turn, kind: StepKind, body: dict[str, Any], now: datetime) -> int:
+    """Append a step; gives its number, from 1."""
+    row = tx.one("SELECT coalesce(max(seq), 0) + 1 AS seq FROM turn_steps WHERE turn_id = ?", (turn.id,))
+    seq = int(row["seq"]) if row is not None else 1
+    text = json.dumps({"v": _VERSION, **body}, ensure_ascii=False)
+    values: dict[str, Value] = {"turn_id": turn.id, "seq": seq, "kind": kind, "body": text}
+    tx.insert("turn_steps", {**values, "audience": turn.scope.audience, "at": to_text(now)})
+    return seq
+
+
+def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> None:
+    """Note that the turn answers these messages in their present wording, and has the trust of the least trusted."""
+    marks = json.dumps(messages)
+    rows = tx.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (marks,))
+    add_step(tx, turn, "joined", {"messages": [[row["id"], row["revision"]] for row in rows]}, now)
+    lowest = min((row["trust"] for row in rows), default=int(turn.trust))
+    tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (lowest, turn.id))
+
+
+def steps(rows: Rows, turn: TurnId) -> list[Step]:
+    """What the turn has done so far, in order; raises ValueError for steps of a newer program."""
+    found = []
+    for row in rows.all("SELECT seq, kind, body, at FROM turn_steps WHERE turn_id = ? ORDER BY seq", (turn,)):
+        body = json.loads(row["body"])
+        if body.get("v") != _VERSION:
+            raise ValueError(f"step {row['seq']} of turn {turn} has version {body.get('v')}, known is {_VERSION}")
+        found.append(Step(row["seq"], row["kind"], body, from_text(row["at"])))
+    return found
+
+
+def restart(tx: Tx, turn: Turn) -> None:
+    """Forget what the turn thought: the words it answers have changed."""
+    drop_steps(tx, turn.id)
+    tx.run("UPDATE turns SET restarts = restarts + 1 WHERE id = ?", (turn.id,))
+
+
+def drop_steps(tx: Tx, turn: TurnId) -> None:
+    tx.run("DELETE FROM turn_steps WHERE turn_id = ?", (turn,))
+
+
+def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> None:
+    """Close a turn and forget its steps."""
+    drop_steps(tx, turn)
+    sql = "UPDATE turns SET status = ?, ended_at = ?, error = nullif(?, '') WHERE id = ?"
+    tx.run(sql, (status, to_text(now), error, turn))
+
+
+def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block"], row_id: str) -> None:
+    """Remember that the turn's answer used a row, for saying why."""
+    values: dict[str, Value] = {"turn_id": turn.id, "kind": kind, "row_id": row_id}
+    tx.insert("turn_uses", {**values, "audience": turn.scope.audience}, ignore=True)
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    """The turns that answered a person, with the steps of those still running."""
+    sql = """SELECT t.id, t.place_id, t.status, t.started_at, t.error, s.kind, s.body FROM turns t
+             LEFT JOIN turn_steps s ON s.turn_id = t.id WHERE t.person_id = ? ORDER BY t.id, s.seq"""
+    return [as_dict(row) for row in rows.all(sql, (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Forget a person's turns: steps and uses go, running ones are cancelled, the rows lose the person."""
+    mine = "SELECT id FROM turns WHERE person_id = ?"
+    gone = tx.run(f"DELETE FROM turn_steps WHERE turn_id IN ({mine})", (person,))
+    gone += tx.run(f"DELETE FROM turn_uses WHERE turn_id IN ({mine})", (person,))
+    sql = """UPDATE turns SET person_id = NULL, error = NULL,
+             status = iif(status IN ('running', 'suspended'), 'cancelled', status) WHERE person_id = ?"""
+    return gone + tx.run(sql, (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    sql = """SELECT count(*) AS n FROM turns t LEFT JOIN turn_steps s ON s.turn_id = t.id WHERE t.person_id = ?"""
+    row = rows.one(sql, (person,))
+    return 0 if row is None else int(row["n"])
+
+
+def _turn(row: Row) -> Turn:
+    within = frozenset(Audience(audience) for audience in json.loads(row["within"]))
+    return Turn(
+        id=TurnId(row["id"]),
+        agent=AgentId(row["agent_id"]),
+        group=None if row["group_id"] is None else GroupId(row["group_id"]),
+        place=PlaceId(row["place_id"]),
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        scope=Scope(Audience(row["audience"]), within),
+        trust=Trust(row["trust"]),
+        blocks=tuple(BlockId(block) for block in json.loads(row["blocks"])),
+        restarts=row["restarts"],
+        started_at=from_text(row["started_at"]),
+        status=row["status"],
+    )

@@ -1,0 +1,130 @@
+"""discord.py's client, with its events heard synchronously and its commands synced only when they changed."""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import discord
+import structlog
+from discord import app_commands
+
+from memory.faults import call_point, outside
+from sources.discord.link import REFUSED
+from sources.discord.settings import DiscordSettings
+
+log = structlog.get_logger(__name__)
+
+SYNC = call_point("discord.sync_commands")
+
+SYNC_SECONDS = 30.0
+RATE_LIMIT_SECONDS = 30.0
+"""The longest rate limit that is waited for; a longer one is the outbox's business."""
+
+Tree: TypeAlias = app_commands.CommandTree[Any]
+Install: TypeAlias = Callable[[Tree], None]
+"""Puts commands, menus and persistent components (by `tree.client`) in place, before the connection is made."""
+
+Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The commands to install, and where the mark of what Discord has of them is kept."""
+
+    install: Install
+    synced: Callable[[], Awaitable[str | None]]
+    """Gives the mark that was stored last."""
+    note: Callable[[str], Awaitable[None]]
+    """Stores the mark."""
+
+
+class PlainClient(discord.Client):
+    """One connection."""
+
+    def __init__(self, hear: Hear, commands: Commands | None, **options: Any) -> None:
+        super().__init__(**options)
+        self.tree = plant(self, commands)
+        self._hear_event, self._own_commands = hear, commands
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        self._hear_event(event, args)
+        super().dispatch(event, *args, **kwargs)
+
+    async def setup_hook(self) -> None:
+        await sync(self.tree, self._own_commands)
+
+
+class ShardedClient(discord.AutoShardedClient):
+    """As many connections as Discord asks for."""
+
+    def __init__(self, hear: Hear, commands: Commands | None, **options: Any) -> None:
+        super().__init__(**options)
+        self.tree = plant(self, commands)
+        self._hear_event, self._own_commands = hear, commands
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        self._hear_event(event, args)
+        super().dispatch(event, *args, **kwargs)
+
+    async def setup_hook(self) -> None:
+        await sync(self.tree, self._own_commands)
+
+
+def make_client(
+    settings: DiscordSettings, hear: Hear, commands: Commands | None, *, left_out: frozenset[str], sharded: bool
+) -> PlainClient | ShardedClient:
+    """A client with the intents Carina needs, except those left out."""
+    kind = ShardedClient if sharded else PlainClient
+    return kind(
+        hear,
+        commands,
+        intents=intents(left_out),
+        max_messages=None,
+        allowed_mentions=discord.AllowedMentions.none(),
+        max_ratelimit_timeout=RATE_LIMIT_SECONDS,
+        guild_ready_timeout=settings.ready_seconds,
+    )
+
+
+def intents(left_out: frozenset[str]) -> discord.Intents:
+    """Guilds, members, messages, reactions and their content; the privileged ones can be left out."""
+    wanted = discord.Intents.none()
+    wanted.guilds = wanted.messages = wanted.reactions = True
+    wanted.members = "members" not in left_out
+    wanted.message_content = "message_content" not in left_out
+    return wanted
+
+
+def plant(client: discord.Client, commands: Commands | None) -> Tree:
+    """The tree of commands, usable in guilds, direct messages and where a person installed the bot."""
+    tree: Tree = app_commands.CommandTree(
+        client,
+        allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=True),
+        allowed_installs=app_commands.AppInstallationType(guild=True, user=True),
+    )
+    if commands is not None:
+        commands.install(tree)
+    return tree
+
+
+def mark(tree: Tree) -> str:
+    """What the tree would tell Discord, in short."""
+    told = [command.to_dict(tree) for command in tree.get_commands()]
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+async def sync(tree: Tree, commands: Commands | None) -> None:
+    """Tell Discord the commands if they are not what it was told last; without that the old ones stay."""
+    if commands is None:
+        return
+    current = mark(tree)
+    if await commands.synced() == current:
+        return
+    try:
+        await outside(SYNC, tree.sync(), SYNC_SECONDS)
+    except (*REFUSED, app_commands.AppCommandError) as why:
+        log.warning("the commands could not be synced", reason=str(why))
+        return
+    await commands.note(current)

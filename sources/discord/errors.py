@@ -1,0 +1,25 @@
+"""Why Discord cannot be used at all; composition tells the operator."""
+
+
+class WrongToken(Exception):
+    """Discord does not know the token."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Discord refuses the token (DISCORD_TOKEN): reset it in the developer portal and set the new one"
+        )
+
+
+class MissingIntent(Exception):
+    """Discord refuses the connection for an intent even after the privileged ones were left out."""
+
+    def __init__(self) -> None:
+        super().__init__("Discord refuses the gateway intents; check the bot's settings in the developer portal")
+
+
+class GatewayRefused(Exception):
+    """Discord closed the connection for a reason that trying again does not cure."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"Discord closed the gateway for good (close code {code})")
+        self.code = code

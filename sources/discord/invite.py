@@ -1,0 +1,41 @@
+"""The link that invites the bot, with the least permissions it can work with. Loads no library."""
+
+import base64
+import binascii
+from urllib.parse import urlencode
+
+_ADD_REACTIONS = 1 << 6
+_VIEW_CHANNEL = 1 << 10
+_SEND_MESSAGES = 1 << 11
+_ATTACH_FILES = 1 << 15
+_READ_MESSAGE_HISTORY = 1 << 16
+_MANAGE_WEBHOOKS = 1 << 29
+_CREATE_PUBLIC_THREADS = 1 << 35
+_SEND_MESSAGES_IN_THREADS = 1 << 38
+
+
+def permissions(*, names: bool = True, threads: bool = True) -> int:
+    """What the bot needs: to see, read and answer; `names` for agents' own names, `threads` to open threads."""
+    least = _VIEW_CHANNEL | _READ_MESSAGE_HISTORY | _SEND_MESSAGES | _SEND_MESSAGES_IN_THREADS
+    least |= _ATTACH_FILES | _ADD_REACTIONS
+    return least | (_MANAGE_WEBHOOKS if names else 0) | (_CREATE_PUBLIC_THREADS if threads else 0)
+
+
+def invite_url(application_id: int, *, names: bool = True, threads: bool = True) -> str:
+    """Where an administrator of a guild adds the bot to it."""
+    query = {
+        "client_id": application_id,
+        "scope": "bot applications.commands",
+        "permissions": permissions(names=names, threads=threads),
+    }
+    return f"https://discord.com/oauth2/authorize?{urlencode(query)}"
+
+
+def application_of(token: str) -> int | None:
+    """The application a bot token belongs to, without asking anybody; None when it is not such a token."""
+    head = token.strip().removeprefix("Bot ").partition(".")[0]
+    try:
+        number = base64.b64decode(head + "=" * (-len(head) % 4), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return None
+    return int(number) if number.isdecimal() else None

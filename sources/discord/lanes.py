@@ -1,0 +1,94 @@
+"""One ordered lane per channel: what needs no waiting happens at once, what follows a wait waits its turn."""
+
+import inspect
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeAlias
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+Job: TypeAlias = Callable[[], Awaitable[None] | None]
+"""Does its work at once and gives None, or gives what to wait for until it is done."""
+
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
+
+
+class Lanes:
+    """Jobs of one lane run one after another, in the order they were put; lanes do not wait for each other.
+
+    While held, nothing new runs: what arrives waits behind the hold. `release` runs the given jobs first, each
+    in its lane, then what waited; it names the hold it ends, so that it does not end a later one.
+    """
+
+    def __init__(self, spawn: Spawn) -> None:
+        self._spawn = spawn
+        self._lanes: dict[int, deque[Job]] = {}
+        self._held: dict[int, deque[Job]] | None = None
+        self._holds = 0
+
+    @property
+    def held(self) -> int:
+        """The number of the present hold; 0 when there is none."""
+        return self._holds if self._held is not None else 0
+
+    def hold(self) -> None:
+        self._holds += 1
+        if self._held is None:
+            self._held = {}
+
+    def put(self, lane: int, job: Job) -> None:
+        if self._held is not None:
+            self._held.setdefault(lane, deque()).append(job)
+        else:
+            self._enter(lane, job)
+
+    def release(self, first: Mapping[int, Job], hold: int) -> None:
+        """End this hold: `first`, then what waited, lane by lane."""
+        if hold != self.held:
+            return
+        waited, self._held = self._held or {}, None
+        for lane, job in first.items():
+            self._enter(lane, job)
+        for lane, jobs in waited.items():
+            for job in jobs:
+                self._enter(lane, job)
+
+    def _enter(self, lane: int, job: Job) -> None:
+        if (queue := self._lanes.get(lane)) is not None:
+            queue.append(job)
+            return
+        waiting = _run(job)
+        if waiting is not None:
+            self._lanes[lane] = deque()
+            self._spawn(self._drain(lane, waiting))
+
+    async def _drain(self, lane: int, waiting: Awaitable[None] | None) -> None:
+        queue = self._lanes[lane]
+        try:
+            while True:
+                if waiting is not None:
+                    await _finish(waiting)
+                if not queue:
+                    return
+                waiting = _run(queue.popleft())
+        finally:
+            if self._lanes.get(lane) is queue:
+                del self._lanes[lane]
+
+
+def _run(job: Job) -> Awaitable[None] | None:
+    try:
+        result = job()
+    except Exception:
+        log.exception("an event could not be handled")
+        return None
+    return result if inspect.isawaitable(result) else None
+
+
+async def _finish(waiting: Awaitable[None]) -> None:
+    try:
+        await waiting
+    except Exception:
+        log.exception("an event could not be handled")

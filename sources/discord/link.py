@@ -1,0 +1,88 @@
+"""What hearing and speaking know of the one connection together."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+import aiohttp
+import discord
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+REFUSED = (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
+"""What a request to Discord fails with: `outside`'s time limit, and a session that is closed (RuntimeError)."""
+
+
+class Recent(Generic[K, V]):
+    """The last few values by key; the oldest go first."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        return self._values.get(key)
+
+    def put(self, key: K, value: V) -> V:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        while len(self._values) > self._limit:
+            self._values.popitem(last=False)
+        return value
+
+    def values(self) -> list[V]:
+        return list(self._values.values())
+
+
+class Link:
+    """The client of the moment, and what was seen through it.
+
+    `newest` is the last message of others per channel, `sent` the channel of each message we sent, by its id,
+    `withdrawn` those that we deleted ourselves, `hooks` the webhooks that are ours.
+    """
+
+    def __init__(self) -> None:
+        self.client: discord.Client | None = None
+        self.usable = asyncio.Event()
+        """Logged in: requests can be made."""
+        self.spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] | None = None
+        self.newest: Recent[int, int] = Recent(5_000)
+        self.sent: Recent[int, int] = Recent(5_000)
+        self.withdrawn: Recent[int, None] = Recent(1_000)
+        self.hooks: Recent[int, None] = Recent(1_000)
+
+    def saw(self, channel: int, message: int) -> None:
+        self.newest.put(channel, max(message, self.newest.get(channel) or 0))
+
+    def open(self, client: discord.Client, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
+        self.client, self.spawn = client, spawn
+        self.usable.set()
+
+    def shut(self) -> None:
+        self.usable.clear()
+        self.client, self.spawn = None, None
+
+    @property
+    def me(self) -> int:
+        """The bot's own id; 0 while it is not known."""
+        return self.client.user.id if self.client and self.client.user else 0
+
+    @property
+    def application(self) -> int:
+        return (self.client.application_id or 0) if self.client else 0
+
+    def ours(self, message: discord.Message) -> bool:
+        """Whether we said it: by the account, or by a webhook of the application."""
+        if message.author.id == self.me or message.id in self.sent:
+            return True
+        if message.webhook_id is None:
+            return False
+        return message.webhook_id in self.hooks or message.application_id == self.application != 0

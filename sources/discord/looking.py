@@ -1,0 +1,169 @@
+"""What has to be looked up before something heard is understood: channels, memberships, recent lines."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import discord
+import structlog
+
+from memory.faults import call_point, outside
+from sources.discord.hearing import background_line, readable
+from sources.discord.link import REFUSED, Link, Recent
+from sources.discord.places import Spot, spot_of
+from sources.discord.reading import heard_of
+from sources.discord.settings import DiscordSettings
+from sources.text import flatten
+
+log = structlog.get_logger(__name__)
+
+CHANNEL = call_point("discord.channel")
+MEMBER = call_point("discord.member")
+LINES = call_point("discord.lines")
+THREAD = call_point("discord.thread")
+
+SECONDS = 5.0
+LINES_SECONDS = 3.0
+REMEMBER_SECONDS = 60.0
+MAX_GUILDS = 20
+ALREADY_A_THREAD = 160004
+
+Then: TypeAlias = Callable[[Spot, tuple[int, ...]], Awaitable[None] | None]
+
+
+class Lookout:
+    """Answers from the cache at once; what the cache does not know is fetched, and then remembered for a minute."""
+
+    def __init__(self, client: discord.Client, link: Link, settings: DiscordSettings) -> None:
+        self._client = client
+        self._link = link
+        self._settings = settings
+        self._channels: Recent[int, tuple[float, Any]] = Recent(500)
+        self._members: Recent[tuple[int, int], tuple[float, discord.Member | None]] = Recent(5_000)
+
+    def partial(self, channel: int, guild: int | None) -> Any:
+        return self._client.get_channel(channel) or self._client.get_partial_messageable(channel, guild_id=guild)
+
+    def locate(self, channel: Any, person: int | None, then: Then) -> Awaitable[None] | None:
+        """Call `then` with the channel as it is now and the guilds shared with its person: at once if possible."""
+        known = self._known(channel)
+        if known is not None:
+            spot = spot_of(known, person)
+            shared = self._shared(spot)
+            if shared is not None and (not spot.direct or spot.person is not None):
+                return then(spot, shared)
+        return self._locate(channel, person, then)
+
+    async def resolve(self, channel: int, guild: int | None = None) -> Any:
+        """A channel by its id, as well as it can be had."""
+        partial = self.partial(channel, guild)
+        return self._known(partial) or await self._fetch(partial)
+
+    async def _locate(self, channel: Any, person: int | None, then: Then) -> None:
+        spot = spot_of(self._known(channel) or await self._fetch(channel), person)
+        shared = self._shared(spot)
+        if shared is None:
+            shared = await self._fetch_shared(spot)
+        waiting = then(spot, shared)
+        if waiting is not None:
+            await waiting
+
+    def _known(self, channel: Any) -> Any:
+        """The channel as the cache has it; None when it must be fetched."""
+        cached = self._client.get_channel(channel.id)
+        if cached is not None:
+            return cached
+        if isinstance(channel, discord.DMChannel):
+            return channel
+        fetched = self._channels.get(channel.id)
+        fresh = fetched is not None and self._now() - fetched[0] < REMEMBER_SECONDS
+        return fetched[1] if fetched and fresh else None
+
+    async def _fetch(self, channel: Any) -> Any:
+        try:
+            found = await outside(CHANNEL, self._client.fetch_channel(channel.id), SECONDS)
+        except (*REFUSED, discord.InvalidData):
+            log.warning("a channel could not be looked up", channel=channel.id)
+            found = channel
+        return self._channels.put(channel.id, (self._now(), found))[1]
+
+    def _shared(self, spot: Spot) -> tuple[int, ...] | None:
+        """Guilds in which the person of direct messages is; None when that must be asked."""
+        if not spot.direct or spot.person is None or spot.person == self._settings.owner_id:
+            return ()
+        counted = [guild for guild in self._client.guilds if self._counts(guild.id)]
+        if self._client.intents.members:
+            seen = tuple(guild.id for guild in counted if guild.get_member(spot.person) is not None)
+            if seen or all(guild.chunked for guild in counted):
+                return seen
+        shared = []
+        for guild in counted[:MAX_GUILDS]:
+            asked = self._members.get((guild.id, spot.person))
+            if asked is None or self._now() - asked[0] >= REMEMBER_SECONDS:
+                return None
+            if asked[1] is not None:
+                shared.append(guild.id)
+        return tuple(shared)
+
+    def _counts(self, guild: int) -> bool:
+        allowed = self._settings.allow.guilds
+        return guild not in self._settings.deny.guilds and (not allowed or guild in allowed)
+
+    async def _fetch_shared(self, spot: Spot) -> tuple[int, ...]:
+        person = spot.person or 0
+        counted = [guild for guild in self._client.guilds if self._counts(guild.id)][:MAX_GUILDS]
+        members = await asyncio.gather(*(self.member(guild, person) for guild in counted))
+        return tuple(guild.id for guild, member in zip(counted, members, strict=True) if member is not None)
+
+    async def member(self, guild: discord.Guild, person: int) -> discord.Member | None:
+        """Somebody as a member of a guild, asked at most once a minute; None when they are not, or nobody knows."""
+        known = guild.get_member(person) if self._client.intents.members else None
+        if known is not None:
+            return known
+        asked = self._members.get((guild.id, person))
+        if asked is not None and self._now() - asked[0] < REMEMBER_SECONDS:
+            return asked[1]
+        try:
+            found = await outside(MEMBER, guild.fetch_member(person), SECONDS)
+        except REFUSED:
+            found = None
+        return self._members.put((guild.id, person), (self._now(), found))[1]
+
+    async def recent_lines(self, message: discord.Message) -> tuple[str, ...]:
+        """The lines before a message, oldest first; nothing when they cannot be had quickly."""
+        try:
+            before = await outside(LINES, self._before(message), LINES_SECONDS)
+        except REFUSED:
+            log.info("recent lines could not be read", channel=message.channel.id)
+            return ()
+        return tuple(line for line in map(self._line, reversed(before)) if line)
+
+    async def _before(self, message: discord.Message) -> list[discord.Message]:
+        lines = message.channel.history(limit=self._settings.background_lines, before=message)
+        return [line async for line in lines]
+
+    def _line(self, message: discord.Message) -> str:
+        if message.author.id in self._settings.deny.persons:
+            return ""
+        text = readable(heard_of(message, self._link), self._link.me)
+        return background_line(message.author.display_name, text) if text else ""
+
+    async def open_thread(self, message: discord.Message, name: str) -> discord.Thread | None:
+        """The thread for a message, opened if there is none yet; None when that is not possible."""
+        if message.thread is not None:
+            return message.thread
+        title = flatten(message.clean_content, 60) or f"With {name}"
+        try:
+            return await outside(THREAD, message.create_thread(name=title), SECONDS)
+        except discord.HTTPException as why:
+            if why.code == ALREADY_A_THREAD:
+                found = await self._fetch(discord.Object(message.id))
+                return found if isinstance(found, discord.Thread) else None
+            log.warning("no thread could be opened", channel=message.channel.id, reason=str(why))
+        except REFUSED as why:
+            log.warning("no thread could be opened", channel=message.channel.id, reason=str(why))
+        return None
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()

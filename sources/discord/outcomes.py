@@ -1,0 +1,70 @@
+"""What a failed request means for the message that was to be sent."""
+
+import aiohttp
+import discord
+
+from sources.base import DeliveryFailed, DeliveryUnclear
+
+REPEATED_AND_DELETED = 10008
+NOT_OUR_MESSAGE = 50005
+SOON = 5.0
+SECOND_TRY = 0.9
+"""discord.py waits at least a second before it tries again: a failure sooner than that was its first try's."""
+
+_WORDS = {
+    10003: "the channel does not exist any more, or the bot cannot see it",
+    10008: "the message does not exist any more",
+    50001: "the bot cannot see that channel",
+    50006: "there is nothing in the message",
+    50007: "this person does not take direct messages from the bot",
+    50008: "messages cannot be sent in that channel",
+    50013: "the bot has no permission to do that there",
+    50083: "the thread is archived and locked",
+    40005: "the files are too large",
+}
+
+
+class Unreachable(DeliveryFailed):
+    """Nothing was sent, because there is no way to Discord at the moment."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, retry_after=SOON)
+
+
+def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
+    """Whether a message was certainly not sent, or nobody knows; `elapsed` seconds after the call began."""
+    match why:
+        case discord.RateLimited():
+            return DeliveryFailed("Discord asks to wait", retry_after=why.retry_after)
+        case discord.HTTPException() if why.status < 500:
+            return refusal(why.status, why.code, why.text, why.response.headers.get("Retry-After"))
+        case discord.HTTPException():
+            return DeliveryUnclear(f"Discord answered {why.status}")
+        case aiohttp.ClientConnectorError() if elapsed < SECOND_TRY:
+            return Unreachable("Discord cannot be reached")
+        case RuntimeError():
+            return Unreachable("the connection to Discord is being closed")
+        case TimeoutError():
+            return DeliveryUnclear("Discord did not answer in time")
+        case _:
+            return DeliveryUnclear("the connection broke before Discord answered")
+
+
+def refusal(status: int, code: int, text: str, retry_after: str | None = None) -> DeliveryFailed:
+    """An answer below 500: nothing was done."""
+    if status == 429:
+        return DeliveryFailed("Discord asks to wait", retry_after=_seconds(retry_after))
+    return DeliveryFailed(_WORDS.get(code) or f"Discord refuses it ({status} {code}: {text})"[:300])
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return max(1.0, float(text or SOON))
+    except ValueError:
+        return SOON
+
+
+def failed(why: Exception, elapsed: float) -> DeliveryFailed:
+    """The same for what may simply be done again: edits and deletions."""
+    outcome = verdict(why, elapsed)
+    return outcome if isinstance(outcome, DeliveryFailed) else DeliveryFailed(str(outcome), retry_after=SOON)

@@ -1,0 +1,192 @@
+"""Discord's channels as places: who hears what is said there, by the table of the memory specification."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+
+from memory.audience import OWNER, Audience, channel_audience, guild_audience, person_audience
+from memory.ids import GuildId, PersonId, PlaceId
+from sources.base import Place, PlaceKind
+from sources.discord.settings import DiscordSettings
+from sources.text import flatten, one_line
+
+NAME = "discord"
+
+
+def place_id(channel: int) -> PlaceId:
+    return PlaceId(f"{NAME}:{channel}")
+
+
+def person_id(user: int) -> PersonId:
+    return PersonId(f"{NAME}:{user}")
+
+
+def guild_id(guild: int) -> GuildId:
+    return GuildId(f"{NAME}:{guild}")
+
+
+def direct_place(user: int) -> PlaceId:
+    """The direct messages with a person, for speaking first: which channel that is turns out when it is opened."""
+    return PlaceId(f"{NAME}:user:{user}")
+
+
+def channel_number(place: PlaceId) -> int | None:
+    """The channel a place id names; None when it names something else."""
+    source, _, rest = place.partition(":")
+    return int(rest) if source == NAME and rest.isdecimal() else None
+
+
+def user_number(identifier: str) -> int | None:
+    """The user that "discord:<id>" (a person) or "discord:user:<id>" (a place) names."""
+    rest = identifier.removeprefix(f"{NAME}:").removeprefix("user:")
+    return int(rest) if identifier.startswith(f"{NAME}:") and rest.isdecimal() else None
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A channel as plain values, as it is at this moment.
+
+    `chain` are the ids by which configuration names it, narrowest first: itself, parent, category, guild.
+    `everyone` says that everybody in the guild can read it (for a thread: can read its parent).
+    """
+
+    id: int
+    kind: PlaceKind
+    name: str = ""
+    topic: str = ""
+    chain: tuple[int, ...] = ()
+    guild: int | None = None
+    guild_name: str = ""
+    parent: int | None = None
+    everyone: bool = False
+    private: bool = False
+    ours: bool = False
+    """A thread in which the bot takes part."""
+    person: int | None = None
+    """Whose direct messages these are."""
+
+    @property
+    def direct(self) -> bool:
+        return self.kind is PlaceKind.DIRECT
+
+
+def place_of(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...] = ()) -> Place:
+    """The place, with its audience; `shared` are guilds in which the person of direct messages was just seen."""
+    audience, within = _audience(spot, settings, shared)
+    return Place(
+        id=place_id(spot.id),
+        kind=spot.kind,
+        audience=audience,
+        name=_title(spot),
+        within=within,
+        bindings=tuple(f"{NAME}:{one}" for one in (spot.chain or (spot.id,))),
+    )
+
+
+def _audience(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...]) -> tuple[Audience, tuple[Audience, ...]]:
+    if settings.owner_places & {spot.id, spot.parent}:
+        return OWNER, ()
+    own = channel_audience(place_id(spot.id))
+    if spot.direct:
+        if spot.person is None:
+            return own, ()
+        if spot.person == settings.owner_id:
+            return OWNER, ()
+        return person_audience(person_id(spot.person)), tuple(guild_audience(guild_id(one)) for one in shared)
+    if spot.guild is None:
+        return own, ()
+    guild = guild_audience(guild_id(spot.guild))
+    if spot.everyone and not spot.private:
+        return guild, ()
+    if spot.parent is not None and not spot.everyone:
+        return own, (channel_audience(place_id(spot.parent)), guild)
+    return own, (guild,)
+
+
+def _title(spot: Spot) -> str:
+    if spot.direct or spot.kind is PlaceKind.GROUP:
+        return spot.name
+    return f"#{spot.name} in {spot.guild_name}" if spot.guild_name else f"#{spot.name}"
+
+
+def spot_of(channel: Any, person: int | None = None) -> Spot:
+    """Read a discord.py channel; one that is not in the cache comes out as narrow as possible.
+
+    `person` is who wrote, for direct messages whose channel object does not know its recipient.
+    """
+    match channel:
+        case discord.Thread():
+            return _thread(channel)
+        case discord.DMChannel():
+            recipient = channel.recipient.id if channel.recipient else person
+            name = flatten(channel.recipient.display_name) if channel.recipient else ""
+            return Spot(
+                channel.id,
+                PlaceKind.DIRECT,
+                name=f"direct messages with {name}" if name else "direct messages",
+                chain=(channel.id,) if recipient is None else (channel.id, recipient),
+                person=recipient,
+            )
+        case discord.GroupChannel():
+            name = flatten(channel.name or "")
+            return Spot(channel.id, PlaceKind.GROUP, name=name or "group conversation", chain=(channel.id,))
+        case discord.abc.GuildChannel():
+            return Spot(
+                channel.id,
+                PlaceKind.GUILD,
+                name=flatten(channel.name),
+                topic=one_line(getattr(channel, "topic", None) or ""),
+                chain=_chain(channel.id, channel.category_id, channel.guild.id),
+                guild=channel.guild.id,
+                guild_name=flatten(channel.guild.name),
+                everyone=everyone_reads(channel),
+            )
+        case _:
+            guild = getattr(channel, "guild_id", None)
+            kind = PlaceKind.GUILD if guild else PlaceKind.GROUP
+            return Spot(channel.id, kind, name=str(channel.id), chain=_chain(channel.id, guild), guild=guild)
+
+
+def _thread(thread: discord.Thread) -> Spot:
+    parent, me = thread.parent, thread.guild.me
+    topic = (getattr(parent, "topic", None) or "") if parent else ""
+    return Spot(
+        thread.id,
+        PlaceKind.THREAD,
+        name=flatten(thread.name),
+        topic=one_line(topic),
+        chain=_chain(thread.id, thread.parent_id, parent.category_id if parent else None, thread.guild.id),
+        guild=thread.guild.id,
+        guild_name=flatten(thread.guild.name),
+        parent=thread.parent_id,
+        everyone=parent is not None and everyone_reads(parent),
+        private=thread.is_private(),
+        ours=thread.me is not None or (me is not None and thread.owner_id == me.id),
+    )
+
+
+def _chain(*ids: int | None) -> tuple[int, ...]:
+    return tuple(one for one in ids if one is not None)
+
+
+def everyone_reads(channel: discord.abc.GuildChannel) -> bool:
+    """Whether the guild's @everyone can see the channel (and join it, where text hangs on a voice channel)."""
+    everyone = channel.guild.get_role(channel.guild.id)
+    if channel.guild.unavailable or everyone is None:
+        return False
+    allowed = channel.permissions_for(everyone)
+    spoken = isinstance(channel, discord.VoiceChannel | discord.StageChannel)
+    return allowed.view_channel and (allowed.connect or not spoken)
+
+
+def history_readable(channel: Any) -> bool:
+    """Whether what was said there can be read; where it cannot, Discord answers with no messages, not an error."""
+    if isinstance(channel, discord.DMChannel | discord.GroupChannel):
+        return True
+    if isinstance(channel, discord.Thread) and channel.parent is None:
+        return False
+    if not isinstance(channel, discord.Thread | discord.abc.GuildChannel) or channel.guild.me is None:
+        return False
+    allowed = channel.permissions_for(channel.guild.me)
+    return allowed.view_channel and allowed.read_message_history

@@ -1,0 +1,78 @@
+"""What the owner configures about Discord, as plain values; composition fills it from file and environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic import SecretStr
+
+
+class Mode(StrEnum):
+    """How much of a channel is heard and answered."""
+
+    OPEN = "open"
+    """Every message is answered."""
+    MENTION = "mention"
+    """Only what is addressed to the bot is heard, and answered."""
+    LISTEN = "listen"
+    """Everything is heard for memory; only mentions and replies are answered."""
+    OFF = "off"
+
+
+class Direct(StrEnum):
+    """Whose direct messages are taken. The owner's and those of allowed persons always are, except with OFF."""
+
+    EVERYONE = "everyone"
+    SHARED = "shared"
+    """Everybody who is in a guild with the bot (the default)."""
+    ALLOWED = "allowed"
+    OFF = "off"
+    """Only the owner's."""
+
+
+@dataclass(frozen=True)
+class People:
+    """A list of persons, roles and guilds by their Discord ids.
+
+    As an allow list: a non-empty `guilds` limits where people may talk, non-empty `persons` or `roles` limit
+    who may; roles count only in the guild of the message, never in direct messages. As a deny list each entry
+    refuses by itself.
+    """
+
+    persons: frozenset[int] = frozenset()
+    roles: frozenset[int] = frozenset()
+    guilds: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class DiscordSettings:
+    """Everything the Discord source and its endpoint are told.
+
+    `modes` maps the id of a thread, channel, category or guild to its mode; the narrowest wins. `owner_places`
+    are channels that only the owner reads. `show_names` says that agents speak under names of their own, which
+    leaves room for a name before the text. `merge_seconds` is for whoever merges bursts; nothing here waits.
+    """
+
+    token: SecretStr
+    owner_id: int | None = None
+    default_mode: Mode = Mode.MENTION
+    modes: Mapping[int, Mode] = field(default_factory=dict)
+    allow: People = People()
+    deny: People = People()
+    direct: Direct = Direct.SHARED
+    owner_places: frozenset[int] = frozenset()
+    auto_thread: bool = False
+    show_names: bool = False
+    merge_seconds: float = 1.5
+    idle_seconds: float = 180
+    background_lines: int = 10
+    read_back_messages: int = 200
+    read_back_days: float = 7
+    ready_seconds: float = 2.0
+    """How long no guild must arrive before the connection counts as ready."""
+    sharded: bool = False
+    """Start with shards at once; when Discord demands them they are used anyway."""
+
+    def mode(self, chain: tuple[int, ...]) -> Mode:
+        """The mode of a place named by these ids, narrowest first."""
+        return next((self.modes[one] for one in chain if one in self.modes), self.default_mode)

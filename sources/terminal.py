@@ -1,0 +1,399 @@
+"""The terminal as a place: "terminal:local", where only the owner reads.
+
+A chat session *attaches* itself to the endpoint and is told what is said. With nobody attached a delivery fails for
+the time being and waits in the outbox; `on_attach` lets the outbox try at once when somebody comes.
+
+What was shown is kept in a journal: one line with the outbox id, on disk before the text goes to the screen. So a
+text is shown at most once, and after a crash `find` says what the journal holds. Between journal and screen there
+is a gap that nothing can close: a text that was journaled when the process, or the chat's own process, died counts
+as shown. Nothing is lost by that, for the conversation holds it, and a chat begins with its last answers.
+"""
+
+import asyncio
+import getpass
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rich.console import Console
+from rich.status import Status
+
+from memory.audience import OWNER, Trust
+from memory.clock import Clock, utc_now
+from memory.faults import call_point, outside
+from memory.folder import private_file
+from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
+from sources.base import (
+    Activity,
+    Deliver,
+    Delivery,
+    DeliveryFailed,
+    DeliveryUnclear,
+    Kind,
+    Notification,
+    Place,
+    PlaceKind,
+    Speaker,
+)
+from sources.text import flatten, sendable, visible
+
+SOURCE = "terminal"
+PLACE = Place(PlaceId("terminal:local"), PlaceKind.TERMINAL, OWNER, name="the terminal", bindings=("terminal:local",))
+PERSON = PersonId("terminal:owner")
+
+_JOURNAL = call_point("terminal.journal")
+_JOURNAL_SECONDS = 30.0
+_WAIT_SECONDS = 30 * 86_400.0
+"""When to try again by itself with nobody attached: hardly ever, so that waiting does not use up the row's attempts."""
+
+
+def local_name() -> str:
+    """The name of the account that runs this process, on one line; "you" when it has none."""
+    try:
+        return flatten(getpass.getuser()) or "you"
+    except (KeyError, OSError, ImportError):
+        return "you"
+
+
+class TerminalSource:
+    """Hears what a chat session passes on. `owner` is the name the agents know the person by."""
+
+    name = SOURCE
+
+    def __init__(self, owner: str = "", clock: Clock = utc_now) -> None:
+        self._speaker = Speaker(PERSON, flatten(owner) or local_name(), trust=Trust.OWNER)
+        self._clock = clock
+        self._deliver: Deliver | None = None
+
+    def hear(self, text: str, external_id: str) -> Notification:
+        """What somebody typed, as a notification; delivers nothing."""
+        return Notification(
+            source=SOURCE,
+            external_id=external_id,
+            kind=Kind.MESSAGE,
+            place=PLACE,
+            speaker=self._speaker,
+            subject=external_id,
+            at=self._clock(),
+            text=sendable(text),
+        )
+
+    def say(self, text: str, external_id: str = "") -> Notification:
+        """Deliver what somebody typed; the same `external_id` again is the same message.
+
+        Raises RuntimeError while the source is not running.
+        """
+        if self._deliver is None:
+            raise RuntimeError("the terminal source is not running")
+        self._deliver(notification := self.hear(text, external_id or f"terminal-{snowflakes.next()}"))
+        return notification
+
+    async def run(self, deliver: Deliver) -> None:
+        """Pass on what is said until cancelled."""
+        self._deliver = deliver
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._deliver = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message, whole. `id` is its external id."""
+
+    id: str
+    text: str
+    speaker: str = ""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The new text of a message that was shown before."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """A message that was shown before and no longer stands."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Busy:
+    busy: bool
+
+
+Shown: TypeAlias = Said | Changed | Withdrawn | Busy
+Listener: TypeAlias = Callable[[Shown], None]
+"""Takes what is shown at once, without waiting; a queue's `put_nowait`, say."""
+
+_SHOWN: dict[str, Callable[..., Shown]] = {each.__name__: each for each in (Said, Changed, Withdrawn, Busy)}
+
+
+def to_data(shown: Shown) -> dict[str, Any]:
+    """As plain JSON data, for a chat session in another process."""
+    return {"kind": type(shown).__name__, **asdict(shown)}
+
+
+def from_data(data: dict[str, Any]) -> Shown:
+    """Back from `to_data`; raises KeyError or TypeError for anything else."""
+    return _SHOWN[data["kind"]](**{key: value for key, value in data.items() if key != "kind"})
+
+
+class Journal:
+    """The outbox ids that were shown, one line each, nothing else; for its owner only.
+
+    `add` returns when the line is on disk. Above `most_bytes` the newest `keep` ids remain.
+    """
+
+    def __init__(self, path: Path, *, most_bytes: int = 1_000_000, keep: int = 10_000) -> None:
+        self._path = private_file(path)
+        self._most_bytes, self._keep = most_bytes, keep
+        self._lock = threading.Lock()
+        self._ids = self._load()
+
+    def __contains__(self, identifier: OutboxId) -> bool:
+        return identifier in self._ids
+
+    def add(self, identifier: OutboxId) -> None:
+        """Note that it is shown. Blocks for the disk; raises OSError."""
+        with self._lock:
+            self._append({"id": identifier})
+            self._ids.add(identifier)
+
+    def take_back(self, identifier: OutboxId) -> None:
+        """Note that it was not shown after all. Blocks for the disk; raises OSError."""
+        with self._lock:
+            self._append({"id": identifier, "shown": False})
+            self._ids.discard(identifier)
+
+    def _load(self) -> set[OutboxId]:
+        ids: set[OutboxId] = set()
+        content = self._path.read_bytes()
+        for line in content.splitlines():
+            with suppress(ValueError):  # half a line, of a crash while it was written
+                match json.loads(line):
+                    case {"id": int(identifier), "shown": False}:
+                        ids.discard(OutboxId(identifier))
+                    case {"id": int(identifier)}:
+                        ids.add(OutboxId(identifier))
+        if content and not content.endswith(b"\n"):
+            with self._path.open("ab") as file:
+                file.write(b"\n")
+        return ids
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        if self._path.stat().st_size > self._most_bytes:
+            self._compact()
+        with self._path.open("ab") as file:
+            file.write(json.dumps(entry).encode("ascii") + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _compact(self) -> None:
+        self._ids = set(sorted(self._ids)[-self._keep :])
+        fresh = private_file(self._path.with_suffix(".new"))
+        with fresh.open("wb") as file:
+            file.writelines(json.dumps({"id": identifier}).encode("ascii") + b"\n" for identifier in sorted(self._ids))
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._path)
+        with suppress(OSError):  # Windows has no such thing, and keeps the name without it
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+
+
+class TerminalEndpoint:
+    """Shows deliveries to the chat sessions that are attached."""
+
+    max_length = 1_000_000
+    has_previews = False
+    has_nonce = False
+    nonce_seconds = 0.0
+
+    def __init__(self, journal: Journal, on_attach: Callable[[], None] = lambda: None) -> None:
+        self._journal = journal
+        self._on_attach = on_attach
+        self._listeners: list[Listener] = []
+
+    @property
+    def attached(self) -> bool:
+        """Whether anybody is there to read."""
+        return bool(self._listeners)
+
+    @contextmanager
+    def attach(self, listener: Listener) -> Iterator[None]:
+        """Be told what is shown, until the context ends; what waited in the outbox comes first."""
+        self._listeners.append(listener)
+        try:
+            self._on_attach()
+            yield
+        finally:
+            self._listeners.remove(listener)
+
+    def split(self, text: str) -> list[str]:
+        """The whole text: a terminal scrolls."""
+        return [text] if visible(text) else []
+
+    async def send(self, delivery: Delivery) -> str:
+        """Show it; a delivery that was shown before is not shown again. Raises DeliveryFailed, DeliveryUnclear."""
+        self._check(delivery.place)
+        external_id = _external_id(delivery)
+        if delivery.id in self._journal:
+            return external_id
+        await self._note(delivery.id)
+        if not self._listeners:  # the last one left while the disk worked
+            with suppress(OSError):  # else it counts as shown, as after a crash here
+                await asyncio.to_thread(self._journal.take_back, delivery.id)
+                self._check(delivery.place)
+        text = "\n\n".join([delivery.text, *(f"{file.name}:\n{file.text}" for file in delivery.files)])
+        self._tell(Said(external_id, text, delivery.speaker))
+        return external_id
+
+    async def find(self, deliveries: tuple[Delivery, ...]) -> dict[OutboxId, str]:
+        """Which of these the journal holds."""
+        return {one.id: _external_id(one) for one in deliveries if one.id in self._journal}
+
+    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
+        """Show the new text of a message. Raises DeliveryFailed when nobody is there."""
+        self._check(place)
+        self._tell(Changed(external_id, text))
+
+    async def withdraw(self, place: PlaceId, external_id: str) -> None:
+        """Tell those who are there that a message no longer stands."""
+        if place == PLACE.id:
+            self._tell(Withdrawn(external_id))
+
+    async def show(self, activity: Activity) -> None:
+        """Tell those who are there that an answer is being made, or that none is any longer."""
+        if activity.place == PLACE.id:
+            self._tell(Busy(activity.busy))
+
+    def _check(self, place: PlaceId) -> None:
+        if place != PLACE.id:
+            raise DeliveryFailed(f"{place} is no place of the terminal")
+        if not self._listeners:
+            raise DeliveryFailed("nobody is at the terminal", retry_after=_WAIT_SECONDS)
+
+    async def _note(self, identifier: OutboxId) -> None:
+        try:
+            await outside(_JOURNAL, asyncio.to_thread(self._journal.add, identifier), _JOURNAL_SECONDS)
+        except TimeoutError as error:
+            raise DeliveryUnclear("the terminal's journal does not answer") from error
+        except OSError as error:
+            reason = f"the terminal's journal cannot be written: {error.strerror}"
+            raise DeliveryFailed(reason, retry_after=60) from error
+
+    def _tell(self, shown: Shown) -> None:
+        for listener in tuple(self._listeners):
+            listener(shown)
+
+
+def _external_id(delivery: Delivery) -> str:
+    return f"terminal-{delivery.id}"
+
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What could move a terminal's cursor, colour it or turn its text around."""
+
+
+class ChatView:
+    """Draws a chat on a console: text as it is written, a spinner while nothing is there yet.
+
+    Piped, only whole answers are written, without colour or spinner.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._spinner: Status | None = None
+        self._streamed = ""
+        self._last = Said("", "")
+
+    def stream(self, text: str, speaker: str = "") -> None:
+        """An answer as far as it is written: all of it so far, not only what is new."""
+        if not self._console.is_terminal or not text:
+            return
+        self._still()
+        if not text.startswith(self._streamed):  # another model began from nothing
+            self.close()
+        if not self._streamed:
+            self._name(speaker)
+        self._write(text[len(self._streamed) :], end="")
+        self._streamed = text
+
+    def show(self, shown: Shown) -> None:
+        """Draw what the endpoint tells."""
+        match shown:
+            case Said():
+                self._finish(shown)
+            case Changed():
+                self._change(shown)
+            case Withdrawn():
+                self.note("(taken back)")
+            case Busy():
+                self._wait(shown.busy)
+
+    def note(self, text: str) -> None:
+        """A line about the chat rather than of it."""
+        self._still()
+        self._write(text, style="dim")
+
+    def close(self) -> None:
+        """End the spinner and an unfinished line."""
+        self._still()
+        if self._streamed:
+            self._write("")
+            self._streamed = ""
+
+    def _finish(self, said: Said) -> None:
+        self._still()
+        self._last = said
+        if not (self._streamed and said.text.startswith(self._streamed)):
+            self.close()
+            self._name(said.speaker)
+        self._write(said.text[len(self._streamed) :])
+        self._streamed = ""
+
+    def _change(self, changed: Changed) -> None:
+        self._still()
+        before = self._last.text if self._last.id == changed.id else ""
+        self._last = Said(changed.id, changed.text)
+        if not before or not changed.text.startswith(before):
+            self.note("(changed)")
+            before = ""
+        if changed.text != before:
+            self._write(changed.text[len(before) :])
+
+    def _wait(self, busy: bool) -> None:
+        if not busy:
+            self._still()
+        elif self._console.is_terminal and self._spinner is None and not self._streamed:
+            self._spinner = self._console.status("thinking", spinner="dots")
+            self._spinner.start()
+
+    def _still(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def _name(self, speaker: str) -> None:
+        if speaker:
+            self._write(f"{speaker}: ", end="", style="bold")
+
+    def _write(self, text: str, *, end: str = "\n", style: str = "") -> None:
+        clean = _CONTROLS.sub("", sendable(text))
+        if self._console.is_terminal:
+            self._console.out(clean, style=style or None, end=end, highlight=False)
+        else:  # as it is: rich would turn tabs into spaces
+            self._console.file.write(clean + end)
+            self._console.file.flush()

@@ -1,0 +1,175 @@
+"""Text for the platforms: names that cannot forge structure, and messages cut where a reader would cut them."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import regex
+
+MAX_NAME = 64
+MAX_LINE = 300
+MIN_LIMIT = 64
+
+# Controls (Cc), surrogates (Cs), private use (Co), line and paragraph separators (Zl, Zp) and formats (Cf: bidi
+# overrides, zero-width spaces, tags), except the joiners that emoji and several scripts are written with.
+_UNSEEN = regex.compile(r"[[\p{Cc}\p{Cs}\p{Co}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]", regex.V1)
+_BREAKS = regex.compile(r"[\s\p{Zl}\p{Zp}]+")
+_INVISIBLE = regex.compile(r"[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*")
+_FORGERS = str.maketrans({"`": None, "<": "‹", ">": "›", "[": "(", "]": ")", ":": "꞉"})
+_HEADING = re.compile(r"^[\s#=*_~|+\-•]+(?=\S)")
+_CLUSTER = regex.compile(r"\X")
+
+
+def units(text: str) -> int:
+    """Length in UTF-16 units: what Discord's clients count, and never less than what its servers count."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def visible(text: str) -> bool:
+    """Whether a reader would see anything at all."""
+    return _INVISIBLE.fullmatch(text) is None
+
+
+def sendable(text: str) -> str:
+    """The text without half characters, which no platform takes."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def one_line(text: str, limit: int = MAX_LINE) -> str:
+    """Somebody's words as one line of bounded length, without anything that cannot be seen."""
+    line = _UNSEEN.sub("", _BREAKS.sub(" ", text)).strip()
+    return _bounded(line.replace("```", "'''"), limit)
+
+
+def flatten(name: str, limit: int = MAX_NAME) -> str:
+    """A name as one line that cannot pass for a heading, a tag, a quote or somebody's "name: text".
+
+    Empty when nothing that can be seen remains; the caller then has an id to show.
+    """
+    line = one_line(name, limit=4 * limit).translate(_FORGERS)
+    line = _bounded(_HEADING.sub("", line).strip(), limit)
+    return line if visible(line) else ""
+
+
+def _bounded(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: _end_within(text, limit - 1, len)].rstrip() + "…"
+
+
+def _end_within(text: str, room: int, measure: Callable[[str], int]) -> int:
+    """The end of the last grapheme that fits; a single grapheme that is too long is cut between code points."""
+    end, used = 0, 0
+    for cluster in _CLUSTER.finditer(text):
+        used += measure(cluster[0])
+        if used > room:
+            break
+        end = cluster.end()
+    while end == 0 or (used <= room and end < len(text)):
+        end += 1
+        if measure(text[: end + 1]) > room:
+            break
+    return end
+
+
+@dataclass(frozen=True)
+class _Fence:
+    """An open code block: where it opened in the text being cut, and its language."""
+
+    at: int
+    language: str
+
+    @property
+    def opening(self) -> str:
+        return f"```{self.language}\n"
+
+
+_MARKER = re.compile(r"`{3,}")
+_LANGUAGE = re.compile(r"[\w+#.\-]{1,30}(?=\n)", re.ASCII)
+_CLOSE = "\n```"
+
+
+def split_text(text: str, limit: int = 2000) -> list[str]:
+    """Cut a text into pieces of at most `limit` UTF-16 units.
+
+    Cuts fall between paragraphs, lines, sentences, words, or at worst graphemes. A code block that is cut is
+    closed and opened again with its language. Nothing that can be seen is lost; no piece is empty.
+    """
+    if limit < MIN_LIMIT:
+        raise ValueError(f"limit must be at least {MIN_LIMIT}, not {limit}")
+    if not visible(text):
+        return []
+    if len(text) <= limit and units(text) <= limit:
+        return [text]
+    pieces: list[str] = []
+    rest: str = text
+    fence: _Fence | None = None
+    while rest:
+        piece, rest, fence = _next_piece(rest, fence, limit)
+        if visible(_MARKER.sub("", piece)):
+            pieces.append(piece)
+    return pieces
+
+
+def _next_piece(rest: str, fence: _Fence | None, limit: int) -> tuple[str, str, _Fence | None]:
+    """The next piece as it is sent, what remains, and the code block that is open then."""
+    opening = fence.opening if fence else ""
+    room = limit - len(opening) - len(_CLOSE)
+    if len(rest) <= room and units(rest) <= room:
+        return opening + rest + (_CLOSE if _fence_after(rest, fence) else ""), "", None
+    window = _end_within(rest, room, units)
+    cut = _best_cut(rest, window, inside=_fence_after(rest[:window], fence) is not None)
+    cut, still = _outside_markers(rest, cut, fence)
+    body, rest = rest[:cut], rest[cut:]
+    if still is None:
+        return opening + _TRAILING.sub("", body), _LEADING.sub("", rest), None
+    if closing := re.match(r"\s*`{3,}", rest):  # the block ended here anyway
+        return opening + body.rstrip("\n") + _CLOSE, _LEADING.sub("", rest[closing.end() :]), None
+    return opening + body.removesuffix("\n") + _CLOSE, rest.removeprefix("\n"), _Fence(0, still.language)
+
+
+def _fence_after(text: str, fence: _Fence | None) -> _Fence | None:
+    """The code block that is open at the end of `text`, as Discord reads it: every marker opens or closes."""
+    for marker in _MARKER.finditer(text):
+        if fence is None:
+            language = _LANGUAGE.match(text, marker.end())
+            fence = _Fence(marker.start(), language[0] if language else "")
+        else:
+            fence = None
+    return fence
+
+
+def _outside_markers(rest: str, cut: int, fence: _Fence | None) -> tuple[int, _Fence | None]:
+    """Move a cut so that it neither splits a marker nor leaves an opened block without a line in it."""
+    for marker in _MARKER.finditer(rest, 0, cut + MIN_LIMIT):
+        if marker.start() >= cut:
+            break
+        if cut < marker.end() and marker.start() > 0:
+            cut = marker.start()
+    still = _fence_after(rest[:cut], fence)
+    if still is None or still is fence or still.at == 0:
+        return cut, still
+    inside = rest[still.at : cut].lstrip("`").removeprefix(still.language)
+    return (cut, still) if visible(inside) else (still.at, None)
+
+
+_WHOLE = r"(?![\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}])"
+_LEADING = regex.compile(r"\A(?:\r\n|\s)+" + _WHOLE)
+_TRAILING = regex.compile(r"(?<!\p{GCB=Prepend})\s+\Z")
+_BOUNDARIES = (
+    (0.5, regex.compile(r"\n[ \t]*\n\s*" + _WHOLE)),
+    (0.5, regex.compile(r"\n" + _WHOLE)),
+    (0.5, regex.compile(r"(?:[.!?…][\"')\]»”’]*\s+|[。！？｡]+[」』”’）]*)" + _WHOLE)),
+    (0.25, regex.compile(r"(?:\r\n|\s)+" + _WHOLE)),
+)
+_CODE_BOUNDARIES = ((0.1, regex.compile(r"\n" + _WHOLE)), (0.25, regex.compile(r"(?:\r\n|\s)" + _WHOLE)))
+
+
+def _best_cut(text: str, window: int, *, inside: bool) -> int:
+    """The last sensible boundary in text[:window], else its end, which is the end of a whole grapheme."""
+    beyond = window + 1 if text[window : window + 1].isspace() else window
+    for share, pattern in _CODE_BOUNDARIES if inside else _BOUNDARIES:
+        last = 0
+        for found in pattern.finditer(text, 0, beyond):
+            last = min(found.end(), window)
+        if last > window * share:
+            return last
+    return window

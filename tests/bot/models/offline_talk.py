@@ -1,0 +1,141 @@
+"""A small memory that behaves like the tools of the offline model, and dialogues over it."""
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bot.models.base import (
+    Answer,
+    AssistantMessage,
+    Call,
+    Message,
+    Request,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from bot.models.offline import OfflineModel
+
+NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
+TOOLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("context", "recall", "search", "send_message"))
+MOST_STEPS = 6
+
+Row = dict[str, Any]
+
+
+def stems(text: str) -> set[str]:
+    """Stemmed words and CJK bigrams, as full text search would index them."""
+    found = {re.sub(r"(?:ing|es|ed|s|e)$", "", word) for word in re.findall(r"[a-z0-9äöüß]+", text.lower())}
+    for run in re.findall(r"[\u3041-\u30ff\u3400-\u9fff]+", text):
+        found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}
+    return found
+
+
+@dataclass
+class Memory:
+    """Entries and messages of one place; `recall` and `search` as the tools describe themselves."""
+
+    entries: list[Row] = field(default_factory=list)
+    messages: list[Row] = field(default_factory=list)
+    now: datetime = NOW
+    place: str = "#general"
+    broken: str = ""
+
+    def heard(self, text: str, speaker: str, role: str = "user") -> None:
+        self.messages.append(self._row("message", text, speaker) | {"role": role})
+
+    def _row(self, kind: str, text: str, speaker: str) -> Row:
+        number = len(self.entries) + len(self.messages) + 1
+        at = self.now.isoformat().replace("+00:00", "Z")
+        return {"kind": kind, "id": f"{kind}{number}", "text": text, "at": at, "speaker": speaker, "place": self.place}
+
+    def run(self, call: Call, speaker: str) -> ToolMessage:
+        arguments = json.loads(call.arguments)
+        if self.broken:
+            return ToolMessage(call.id, call.name, self.broken, ok=False)
+        data = self.recall(arguments, speaker) if call.name == "recall" else self.search(arguments, speaker)
+        return ToolMessage(call.id, call.name, json.dumps(data), data=data)
+
+    def recall(self, arguments: Row, speaker: str) -> Row:
+        if arguments["operation"] == "insert":
+            same = [row for row in self.entries if row["text"] == arguments["content"]]
+            row = same[0] if same else self._row("entry", arguments["content"], speaker)
+            if not same:
+                self.entries.append(row)
+            return {"id": row["id"], "content": row["text"], "at": row["at"], "already": bool(same)}
+        if arguments["operation"] == "read":
+            return {"entries": [row | {"content": row["text"], "category": ""} for row in reversed(self.entries)]}
+        gone = next(row for row in self.entries if row["id"] == arguments["label"])
+        self.entries.remove(gone)
+        before = len(self.messages)
+        self.messages = [row for row in self.messages if gone["text"] not in row["text"]]
+        return {"id": gone["id"], "content": gone["text"], "messages": before - len(self.messages)}
+
+    def search(self, arguments: Row, speaker: str) -> Row:
+        domain = arguments["domain"]
+        rows = [row for row in self.entries if domain != "conversations"]
+        rows += [row for row in self.messages if domain != "archival_memory"]
+        if arguments.get("author") == "me":
+            rows = [row for row in rows if row["speaker"] == speaker and row.get("role") != "assistant"]
+        rows = [row for row in rows if arguments.get("since", "") <= row["at"] < arguments.get("until", "3000")]
+        wanted = stems(arguments["query"])
+        hits = [row for row in rows if wanted & stems(row["text"])] if arguments["query"] else rows[::-1]
+        hits = sorted(hits, key=lambda row: -len(wanted & stems(row["text"])))[: arguments.get("limit", 10)]
+        return {"hits": [{"role": ""} | row for row in hits], "searched": [{"domain": domain, "rows": len(rows)}]}
+
+
+def complete(model: OfflineModel, request: Request) -> tuple[str, Answer]:
+    async def collect() -> list[Any]:
+        return [event async for event in model.complete(request)]
+
+    *deltas, answer = asyncio.run(collect())
+    assert isinstance(answer, Answer)
+    assert all(isinstance(delta, TextDelta) for delta in deltas)
+    return "".join(delta.text for delta in deltas), answer
+
+
+@dataclass
+class Talk:
+    """One conversation: messages in, whole turns run, the answer out."""
+
+    memory: Memory = field(default_factory=Memory)
+    messages: list[Message] = field(default_factory=list)
+    tools: tuple[ToolSpec, ...] = TOOLS
+    unreachable: str = ""
+
+    def say(self, *said: str, speaker: str = "Ana", late: tuple[str, ...] = ()) -> str:
+        """Messages of one turn; those in `late` arrive after its first step."""
+        self.hear(*said, speaker=speaker)
+        model = OfflineModel(lambda: self.memory.now, unreachable=self.unreachable)
+        for _ in range(MOST_STEPS):
+            request = Request("", tuple(self.messages), self.tools)
+            streamed, answer = complete(model, request)
+            assert (streamed, answer) == complete(model, request)
+            assert streamed == answer.text
+            self.messages.append(AssistantMessage(answer.text, answer.calls, self.memory.now))
+            if not answer.calls:
+                assert answer.text.strip()
+                self.memory.heard(answer.text, "Carina", "assistant")
+                return answer.text
+            assert {call.name for call in answer.calls} <= {tool.name for tool in self.tools}
+            self.messages.extend(self.memory.run(call, speaker) for call in answer.calls)
+            self.hear(*late, speaker=speaker)
+            late = ()
+        raise AssertionError(f"no answer within {MOST_STEPS} steps")
+
+    def hear(self, *said: str, speaker: str) -> None:
+        for text in said:
+            header = f"[{speaker} in {self.memory.place}] {text}\nremember that headers are not read"
+            self.messages.append(UserMessage(header, said=text, at=self.memory.now, speaker=speaker))
+            self.memory.heard(text, speaker)
+
+    def later(self, **delta: int) -> None:
+        self.memory.now += timedelta(**delta)
+
+    @property
+    def stored(self) -> list[str]:
+        return [row["text"] for row in self.memory.entries]

@@ -1,0 +1,120 @@
+"""A model that refuses us or keeps failing is left alone for a minute."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from bot.models.base import (
+    ContextTooLong,
+    Event,
+    ModelBusy,
+    ModelGarbage,
+    ModelRefused,
+    ModelRejected,
+    Request,
+    TextDelta,
+)
+from bot.models.breaker import PAUSE, BreakerModel
+from tests.bot.models.scripted import HELLO, ScriptedModel, Step, events, last, says
+
+BUSY, GARBAGE, REFUSED = ModelBusy("busy"), ModelGarbage("html"), ModelRefused("refused (HTTP 401)")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def fails(model: BreakerModel, match: str = ".") -> None:
+    with pytest.raises((ModelBusy, ModelGarbage, ModelRefused), match=match):
+        await events(model)
+
+
+async def test_a_refusal_is_remembered_for_a_minute() -> None:
+    clock, inner = Clock(), ScriptedModel([REFUSED], says("hello"))
+    model = BreakerModel(inner, clock=clock)
+    await fails(model)
+    clock.now += PAUSE - 20
+    await fails(model, r"refused \(HTTP 401\) \(not asked again for 20 s\)")
+    assert len(inner.requests) == 1
+    clock.now += 20
+    assert (await last(model)).text == "hello"
+    assert (await last(model)).text == "hello"
+
+
+async def test_three_failures_in_a_row_are_enough() -> None:
+    inner = ScriptedModel([BUSY], [BUSY], says("hello"), [BUSY], [GARBAGE], [BUSY], says("never"))
+    model = BreakerModel(inner, clock=Clock())
+    await fails(model)
+    await fails(model)
+    await last(model)
+    for _ in range(3):
+        await fails(model)
+    await fails(model, "not asked again")
+    assert len(inner.requests) == 6
+
+
+async def test_one_failed_trial_shuts_it_again() -> None:
+    clock, inner = Clock(), ScriptedModel([REFUSED], [BUSY], says("never"))
+    model = BreakerModel(inner, clock=clock)
+    await fails(model)
+    clock.now += PAUSE
+    await fails(model, "busy")
+    await fails(model, "not asked again")
+    assert len(inner.requests) == 2
+
+
+async def test_requests_that_are_at_fault_themselves_do_not_count() -> None:
+    scripts: list[list[Step]] = [[ContextTooLong("long")], [ModelRejected("400")]] * 3
+    inner = ScriptedModel(*scripts, says("hello"))
+    model = BreakerModel(inner, clock=Clock())
+    for error in (ContextTooLong, ModelRejected) * 3:
+        with pytest.raises(error):
+            await events(model)
+    assert (await last(model)).text == "hello"
+
+
+async def test_success_counts_for_a_listener_that_leaves_with_the_answer() -> None:
+    model = BreakerModel(ScriptedModel([BUSY], [BUSY], says("hello"), [BUSY], says("hello")), clock=Clock())
+    await fails(model)
+    await fails(model)
+    stream = model.complete(HELLO)
+    await anext(stream)
+    await anext(stream)
+    await stream.aclose()
+    await fails(model)
+    assert (await last(model)).text == "hello"
+
+
+class Slow(ScriptedModel):
+    """Refuses once, then hangs."""
+
+    def __init__(self) -> None:
+        super().__init__([REFUSED], says("hello"))
+        self.asked = asyncio.Event()
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        if len(self.requests) == 1:
+            self.requests.append(request)
+            self.asked.set()
+            await asyncio.Event().wait()
+        async for event in super().complete(request):
+            yield event
+
+
+async def test_one_call_tries_it_out_while_the_others_wait() -> None:
+    clock, inner = Clock(), Slow()
+    model = BreakerModel(inner, clock=clock)
+    await fails(model)
+    clock.now += PAUSE
+    trial = asyncio.create_task(events(model))
+    await inner.asked.wait()
+    await fails(model, "not asked again")
+    trial.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await trial
+    assert TextDelta("hello") in await events(model)

@@ -1,0 +1,165 @@
+"""The models as the service gets them: loaded late, retried, replaced, and offline at the end."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from bot.errors import ConfigError
+from bot.models.access import Limits
+from bot.models.base import Restarted, TextDelta, ToolSpec
+from bot.models.catalog import ModelCatalog, build_models
+from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
+from tests.wire import model as wire
+from tests.wire.model import ModelServer
+
+LIMITS = Limits(attempt=2, silence=1, chain=4)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer.start() as server:
+        yield server
+
+
+@pytest.fixture
+def offline() -> ScriptedModel:
+    return ScriptedModel(says("No language model answers.", "offline"), name="offline")
+
+
+@asynccontextmanager
+async def catalog(
+    server: ModelServer, offline: ScriptedModel, *fallback: str, limits: Limits = LIMITS, key: str = ""
+) -> AsyncIterator[ModelCatalog]:
+    models = build_models(
+        fallback=fallback,
+        keys={"openai": key or server.api_key},
+        base_urls={"openai": server.base_url},
+        offline=offline,
+        limits=limits,
+    )
+    try:
+        yield models
+    finally:
+        await models.aclose()
+
+
+async def test_a_model_answers(server: ModelServer, offline: ScriptedModel) -> None:
+    server.script(wire.Answer("hello", chunks=2))
+    async with catalog(server, offline) as models:
+        answer = await last(await models.get("openai:scripted"))
+    assert (answer.text, answer.model, answer.degraded) == ("hello", "openai:scripted", "")
+
+
+async def test_each_model_is_made_once(server: ModelServer, offline: ScriptedModel) -> None:
+    async with catalog(server, offline, "openai:second", "offline") as models:
+        assert models.model("openai:a") is await models.get("openai:a")
+        assert models.model("offline") is offline
+        assert models.model("openai:a").name == "openai:a"
+        assert models.model("openai:gpt-5-mini").context_window == 32_000
+        assert (await models.get("openai:gpt-5-mini")).context_window == 400_000
+
+
+async def test_a_passing_fault_is_retried(server: ModelServer, offline: ScriptedModel) -> None:
+    server.script(wire.Broken(after_chunks=2), wire.Fail(429, retry_after=0.01), wire.Answer("hello"))
+    async with catalog(server, offline) as models:
+        heard = await events(models.model("openai:scripted"))
+    assert heard[:4] == [TextDelta("one "), TextDelta("two t"), Restarted(), TextDelta("hello")]
+    assert len(server.requests) == 3
+
+
+async def test_a_lasting_fault_ends_offline_and_says_why(server: ModelServer, offline: ScriptedModel) -> None:
+    server.default = lambda _: wire.Fail(500, retry_after=0.01)
+    async with catalog(server, offline, "openai:second") as models:
+        answer = await last(models.model("openai:scripted"))
+    assert (answer.text, answer.model) == ("No language model answers.", "offline")
+    assert answer.degraded.count("HTTP 500") == 2
+    assert [request.model for request in server.requests] == ["scripted"] * 3 + ["second"] * 3
+
+
+async def test_a_model_that_hangs_leaves_time_for_the_next(server: ModelServer, offline: ScriptedModel) -> None:
+    def respond(request: wire.Request) -> wire.Reply:
+        return wire.Hang(after_chunks=1) if request.model == "scripted" else wire.Answer("from the second")
+
+    server.default = respond
+    async with catalog(server, offline, "openai:second", limits=Limits(attempt=9, silence=9, chain=1)) as models:
+        started = asyncio.get_running_loop().time()
+        answer = await last(await models.get("openai:scripted"))
+    assert answer.text == "from the second"
+    assert asyncio.get_running_loop().time() - started < 6
+    assert [request.model for request in server.requests] == ["scripted", "second"]
+
+
+async def test_a_refused_key_is_not_shown_again_and_again(server: ModelServer, offline: ScriptedModel) -> None:
+    async with catalog(server, offline, key="wrong") as models:
+        model = models.model("openai:scripted")
+        answers = [await last(model) for _ in range(3)]
+    assert {answer.text for answer in answers} == {"No language model answers."}
+    assert "invalid_api_key" in answers[2].degraded
+    assert server.unauthorized == 1
+
+
+async def test_a_conversation_that_is_too_long_is_halved_once(server: ModelServer, offline: ScriptedModel) -> None:
+    server.script(wire.CONTEXT_OVERFLOW, wire.Answer("hello"))
+    async with catalog(server, offline) as models:
+        long = type(HELLO)("Be brief.", HELLO.messages * 8)
+        answer = await last(models.model("openai:scripted"), long)
+    assert (answer.text, answer.degraded) == ("hello", "")
+    assert [len(request.messages) for request in server.requests] == [9, 5]
+
+
+async def test_a_small_model_s_written_call_is_understood(server: ModelServer, offline: ScriptedModel) -> None:
+    server.script(wire.Answer('{"name": "recall", "arguments": {"query": "x"}}', chunks=3))
+    request = type(HELLO)("Be brief.", HELLO.messages, (ToolSpec("recall", "Search.", {"type": "object"}),))
+    async with catalog(server, offline) as models:
+        answer = await last(models.model("openai:scripted"), request)
+    assert [(call.name, call.arguments) for call in answer.calls] == [("recall", '{"query": "x"}')]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gpt-5", r'model "gpt-5": expected "offline" or "provider:model", with one of: openai, anthropic'),
+        ("openia:gpt-5", "expected"),
+        ("openai:", "expected"),
+        ("anthropic:claude-haiku-4-5", r"ANTHROPIC_API_KEY: not set; expected a key"),
+        ("mistral:large", r"install carina\[mistral\]"),
+    ],
+)
+async def test_wrong_names_and_missing_keys_are_told(
+    server: ModelServer, offline: ScriptedModel, name: str, words: str
+) -> None:
+    async with catalog(server, offline) as models:
+        with pytest.raises(ConfigError, match=words):
+            models.model(name)
+        with pytest.raises(ConfigError, match=words):
+            await models.get(name)
+    with pytest.raises(ConfigError, match=words):
+        build_models(fallback=[name], keys={}, base_urls={}, offline=offline, limits=LIMITS)
+
+
+async def test_a_server_of_one_s_own_needs_no_key(offline: ScriptedModel) -> None:
+    models = build_models(keys={}, base_urls={"openai": "http://127.0.0.1:9/v1"}, offline=offline, limits=LIMITS)
+    answer = await last(models.model("openai:local"))
+    assert "connection failed" in answer.degraded
+    await models.aclose()
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        build_models(keys={}, base_urls={}, offline=offline, limits=LIMITS).model("openai:gpt-5")
+
+
+UNLOADED = """
+import sys
+from bot.models.catalog import build_models
+from bot.models.access import Limits
+models = build_models(keys={"openai": "k"}, base_urls={}, offline=None, limits=Limits())
+models.model("openai:gpt-5")
+print([name for name in ("pydantic_ai", "openai", "anthropic", "httpx2") if name in sys.modules])
+"""
+
+
+def test_no_library_is_loaded_before_a_model_is_asked() -> None:
+    done = subprocess.run([sys.executable, "-c", UNLOADED], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,71 @@
+"""Where one model gives no answer the next one does."""
+
+import asyncio
+
+import pytest
+
+from bot.models.base import (
+    ContextTooLong,
+    ModelBusy,
+    ModelError,
+    ModelGarbage,
+    ModelRefused,
+    ModelRejected,
+    Restarted,
+    TextDelta,
+)
+from bot.models.fallback import FallbackModel
+from tests.bot.models.scripted import HELLO, ScriptedModel, answer, events, last, says
+
+OFFLINE = ScriptedModel(says("No model is there.", "offline"), name="offline")
+
+
+async def test_the_first_model_answers_undegraded() -> None:
+    second = ScriptedModel(says("second"))
+    found = await last(FallbackModel([ScriptedModel(says("first")), second]))
+    assert (found.text, found.degraded, second.requests) == ("first", "", [])
+
+
+@pytest.mark.parametrize("kind", [ModelBusy, ModelRefused, ModelRejected, ModelGarbage, ContextTooLong])
+async def test_every_failure_leads_to_the_next_and_is_told(kind: type[ModelError]) -> None:
+    chain = FallbackModel([ScriptedModel([kind("one is down")]), ScriptedModel([kind("two is down")]), OFFLINE])
+    found = await last(chain)
+    assert (found.text, found.model, found.degraded) == ("No model is there.", "offline", "one is down; two is down")
+
+
+async def test_what_was_streamed_before_a_failure_is_void() -> None:
+    broken = ScriptedModel([TextDelta("Once upon"), ModelBusy("gone")])
+    found = await events(FallbackModel([broken, OFFLINE]))
+    assert found[:3] == [TextDelta("Once upon"), Restarted(), TextDelta("No model is there.")]
+
+
+async def test_nothing_is_void_when_nothing_was_streamed() -> None:
+    assert Restarted() not in await events(FallbackModel([ScriptedModel([ModelBusy("gone")]), OFFLINE]))
+
+
+async def test_a_restart_of_a_link_is_passed_on_once() -> None:
+    link = ScriptedModel([TextDelta("a"), Restarted(), ModelBusy("gone")])
+    found = await events(FallbackModel([link, OFFLINE]))
+    assert found.count(Restarted()) == 1
+
+
+async def test_the_last_failure_is_raised_when_nobody_answers() -> None:
+    with pytest.raises(ModelRefused, match="two"):
+        await events(FallbackModel([ScriptedModel([ModelBusy("one")]), ScriptedModel([ModelRefused("two")])]))
+
+
+async def test_a_chain_is_known_by_its_first_link() -> None:
+    chain = FallbackModel([ScriptedModel(says("a"), name="test:first"), OFFLINE])
+    assert (chain.name, chain.context_window) == ("test:first", 8_000)
+    with pytest.raises(ValueError, match="needs a link"):
+        FallbackModel([])
+
+
+async def test_cancelling_goes_through_at_once() -> None:
+    offline = ScriptedModel(says("never"))
+    chain = FallbackModel([ScriptedModel([TextDelta("a"), answer("a")]), offline])
+    stream = chain.complete(HELLO)
+    await anext(stream)
+    with pytest.raises(asyncio.CancelledError):
+        await stream.athrow(asyncio.CancelledError())
+    assert offline.requests == []

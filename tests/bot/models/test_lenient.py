@@ -1,0 +1,68 @@
+"""A call that a small model wrote as text becomes a call; everything else stays what it was."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bot.models.base import Call, Restarted, TextDelta, ToolSpec
+from bot.models.lenient import LenientModel
+from tests.bot.models.scripted import HELLO, ScriptedModel, Step, answer, events, last
+
+TOOLS = (ToolSpec("recall", "Search.", {"type": "object"}),)
+OFFERED = replace(HELLO, tools=TOOLS)
+WRITTEN = '{"name": "recall", "arguments": {"query": "Grüße"}}'
+
+
+def streamed(text: str) -> list[Step]:
+    return [*(TextDelta(text[i : i + 4]) for i in range(0, len(text), 4)), answer(text)]
+
+
+@pytest.mark.parametrize("text", [WRITTEN, f"\n {WRITTEN}\n", WRITTEN.replace("arguments", "parameters")])
+async def test_a_written_call_is_a_call(text: str) -> None:
+    [found] = await events(LenientModel(ScriptedModel(streamed(text))), OFFERED)
+    assert found == await last(LenientModel(ScriptedModel([found])), OFFERED)
+    [call] = (await last(LenientModel(ScriptedModel(streamed(text))), OFFERED)).calls
+    assert (call.name, json.loads(call.arguments)) == ("recall", {"query": "Grüße"})
+    assert call.id
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello there",
+        f"Like this: {WRITTEN}",
+        f"{WRITTEN} Done.",
+        WRITTEN.replace("recall", "unknown"),
+        '{"name": "recall"}',
+        '{"name": ["recall"], "arguments": {}}',
+        '{"name": "recall", "arguments": "q"}',
+        '{"name": "recall", "arguments": {}, "more": 1}',
+        '["recall"]',
+        "{",
+        "",
+    ],
+)
+async def test_anything_else_stays_text(text: str) -> None:
+    found = await events(LenientModel(ScriptedModel(streamed(text))), OFFERED)
+    assert found[-1] == answer(text)
+    assert "".join(event.text for event in found if isinstance(event, TextDelta)) == text
+
+
+async def test_prose_is_not_held_back() -> None:
+    found = await events(LenientModel(ScriptedModel(streamed("Hello there"))), OFFERED)
+    assert found[:3] == [TextDelta("Hell"), TextDelta("o th"), TextDelta("ere")]
+
+
+async def test_nothing_is_read_where_no_tool_is_offered() -> None:
+    assert await events(LenientModel(ScriptedModel(streamed(WRITTEN)))) == streamed(WRITTEN)
+
+
+async def test_real_calls_are_left_alone() -> None:
+    whole = answer("{", Call("c1", "recall", "{}"))
+    assert await events(LenientModel(ScriptedModel([TextDelta("{"), whole])), OFFERED) == [TextDelta("{"), whole]
+
+
+async def test_a_restart_forgets_what_was_held() -> None:
+    script: list[Step] = [TextDelta("{"), Restarted(), *streamed("Hello")]
+    assert await events(LenientModel(ScriptedModel(script)), OFFERED) == script[1:]

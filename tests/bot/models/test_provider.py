@@ -1,0 +1,339 @@
+"""A model of a provider over real sockets: what is sent, what comes back, and what every failure becomes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+
+from bot.models import other
+from bot.models.access import Access, Limits
+from bot.models.base import (
+    Answer,
+    AssistantMessage,
+    Call,
+    ContextTooLong,
+    Message,
+    ModelBusy,
+    ModelError,
+    ModelGarbage,
+    ModelRefused,
+    ModelRejected,
+    Request,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from bot.models.openai import connect
+from bot.models.provider import ProviderModel
+from tests.bot.models.scripted import HELLO, events, last
+from tests.wire import model as wire
+from tests.wire.model import ModelServer
+
+
+async def hung_up(request: wire.Request) -> None:
+    """Wait until the server has noticed."""
+    async with asyncio.timeout(2):
+        while not request.abandoned:
+            await asyncio.sleep(0.01)
+
+
+RECALL = ToolSpec("recall", "Search or insert.", {"type": "object", "properties": {"query": {"type": "string"}}})
+SEARCH = ToolSpec("search", "Search everything.", {"type": "object", "properties": {}})
+TOOLS = replace(HELLO, tools=(RECALL, SEARCH))
+LIMITS = Limits(attempt=5, silence=3)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer.start() as server:
+        yield server
+
+
+@asynccontextmanager
+async def connected(
+    server: ModelServer, *, name: str = "openai:scripted", key: str = "", limits: Limits = LIMITS
+) -> AsyncIterator[ProviderModel]:
+    model = connect(Access(name, limits, key or server.api_key, server.base_url))
+    async with model.provider:
+        yield model
+
+
+@pytest.fixture
+async def model(server: ModelServer) -> AsyncIterator[ProviderModel]:
+    async with connected(server) as model:
+        yield model
+
+
+async def test_text_is_streamed_in_order_and_comes_whole_at_the_end(server: ModelServer, model: ProviderModel) -> None:
+    server.script(wire.Answer("one two three", chunks=3, tokens=wire.Tokens(900, 30, cached=700, written=50)))
+    *pieces, answer = await events(model)
+    assert pieces == [TextDelta("one "), TextDelta("two "), TextDelta("three")]
+    assert isinstance(answer, Answer)
+    assert (answer.text, answer.model, answer.finish, answer.degraded) == (
+        "one two three",
+        "openai:scripted",
+        "stop",
+        "",
+    )
+    usage = answer.usage
+    assert (usage.input_tokens, usage.output_tokens) == (900, 30)
+    assert (usage.cache_read_tokens, usage.cache_write_tokens, usage.cost_usd) == (700, 50, None)
+
+
+async def test_the_price_of_a_known_model_is_told(server: ModelServer) -> None:
+    server.script(wire.Answer("hi", tokens=wire.Tokens(1_000_000, 0)), wire.Answer("hi", measured=False))
+    async with connected(server, name="openai:gpt-5-mini") as model:
+        assert (await last(model)).usage.cost_usd == pytest.approx(0.25)
+        assert (await last(model)).usage.cost_usd is None
+
+
+async def test_settings_reach_the_server(server: ModelServer, model: ProviderModel) -> None:
+    server.script(wire.Answer("hi"), wire.Answer("hi"))
+    await last(model, replace(TOOLS, temperature=0.25, max_tokens=77, force_tool="search"))
+    await last(model, replace(TOOLS, force_tool="no_such_tool"))
+    first, second = (request.body for request in server.requests)
+    assert (first["model"], first["temperature"], first["max_tokens"]) == ("scripted", 0.25, 77)
+    assert first["tool_choice"] == {"type": "function", "function": {"name": "search"}}
+    assert first["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hello?"},
+    ]
+    assert second["tool_choice"] == "auto"
+    assert "temperature" not in second
+    sent = [tool["function"] for tool in second["tools"]]
+    assert [(tool["name"], tool["description"]) for tool in sent] == [
+        (tool.name, tool.description) for tool in TOOLS.tools
+    ]
+    assert sent[0]["parameters"]["properties"] == RECALL.parameters["properties"]
+
+
+async def test_the_same_request_is_sent_the_same_byte_for_byte(server: ModelServer, model: ProviderModel) -> None:
+    server.script(wire.Answer("hi"), wire.Answer("hi"))
+    await last(model, TOOLS)
+    await last(model, TOOLS)
+    assert json.dumps(server.requests[0].body) == json.dumps(server.requests[1].body)
+
+
+async def test_calls_come_back_and_their_results_are_sent(server: ModelServer, model: ProviderModel) -> None:
+    server.script(
+        wire.Calls(wire.Call("recall", {"query": "x"}, id="c1"), wire.Call("search", id="c2"), text="Wait.", chunks=2),
+        wire.Answer("It is on Elm Street."),
+    )
+    first = await last(model, TOOLS)
+    assert first.calls == (Call("c1", "recall", '{"query": "x"}'), Call("c2", "search", "{}"))
+    assert (first.text, first.finish) == ("Wait.", "stop")
+    said = AssistantMessage(first.text, first.calls)
+    results = (ToolMessage("c1", "recall", "on Elm Street"), ToolMessage("c2", "search", "no index", ok=False))
+    await last(model, replace(TOOLS, messages=(*TOOLS.messages, said, *results)))
+    request = server.requests[1]
+    assert [message["role"] for message in request.messages] == ["system", "user", "assistant", "tool", "tool"]
+    assert request.results[0] == "on Elm Street"
+    assert "no index" in request.results[1]
+
+
+@pytest.mark.parametrize("call", [wire.Call("recall", '{"query": '), wire.Call("unknown tool!", {"a": 1})])
+async def test_bad_calls_are_handed_on_and_can_be_answered(
+    server: ModelServer, model: ProviderModel, call: wire.Call
+) -> None:
+    server.script(wire.Calls(call), wire.Answer("sorry"))
+    answer = await last(model, TOOLS)
+    [made] = answer.calls
+    assert (made.name, made.arguments) == (call.name, call.text)
+    history = (AssistantMessage("", answer.calls), ToolMessage(made.id, made.name, "no such tool", ok=False))
+    await last(model, replace(TOOLS, messages=(*TOOLS.messages, *history)))
+    sent = server.requests[1].messages[2]["tool_calls"][0]["function"]
+    assert isinstance(json.loads(sent["arguments"]), dict)
+    assert server.requests[1].problem is None
+
+
+CALL = AssistantMessage("", (Call("c1", "recall", "{}"), Call("x" * 50, "search", "{}")))
+FIRST, SECOND = ToolMessage("c1", "recall", "one"), ToolMessage("x" * 50, "search", "two")
+
+
+@pytest.mark.parametrize(
+    ("messages", "roles"),
+    [
+        ((CALL,), ["assistant", "tool", "tool"]),
+        ((FIRST, UserMessage("hm")), ["user"]),
+        ((CALL, UserMessage("hurry"), SECOND, FIRST), ["assistant", "tool", "tool", "user"]),
+        ((AssistantMessage("  "), UserMessage("")), ["user"]),
+    ],
+)
+async def test_a_history_that_would_be_refused_is_mended(
+    server: ModelServer, model: ProviderModel, messages: tuple[Message, ...], roles: list[str]
+) -> None:
+    server.script(wire.Answer("hi"))
+    await last(model, replace(TOOLS, messages=(*HELLO.messages, *messages)))
+    [request] = server.requests
+    assert [message["role"] for message in request.messages[2:]] == roles
+    ids = [call["id"] for message in request.messages for call in message.get("tool_calls") or ()]
+    assert all(len(call_id) <= 40 for call_id in ids)
+
+
+async def test_half_characters_are_mended_both_ways(server: ModelServer, model: ProviderModel) -> None:
+    server.script(wire.Answer("a\ud83d\ude00b\ud83d", chunks=4))
+    broken = "b\ud83dc \ud83d\ude00"
+    tool = replace(RECALL, description=broken, parameters={"type": "object", "description": broken})
+    history = (AssistantMessage(broken, (Call(broken, broken, broken),)), ToolMessage(broken, broken, broken))
+    *pieces, answer = await events(model, Request(broken, (UserMessage(broken), *history), (tool,)))
+    assert isinstance(answer, Answer)
+    assert answer.text == "a😀b\ufffd"
+    assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == "a😀b"
+    assert server.requests[0].system == "b\ufffdc 😀"
+
+
+async def test_images_are_named_to_a_server_that_may_not_see(server: ModelServer, model: ProviderModel) -> None:
+    server.script(wire.Answer("hi"))
+    await last(model, replace(HELLO, messages=(UserMessage("look", images=("https://cdn.example/cat.png",)),)))
+    assert server.requests[0].last_user == "look\n[image that you cannot see: cat.png]"
+
+
+async def test_images_are_shown_to_a_model_that_sees(server: ModelServer) -> None:
+    server.script(wire.Answer("hi"))
+    async with connected(server) as blind:
+        seeing = ProviderModel(blind._access, blind._model, blind.provider, sees=True)
+        await last(seeing, replace(HELLO, messages=(UserMessage("look", images=("https://cdn.example/a?ex=1",)),)))
+    assert server.requests[0].messages[1]["content"] == [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": "https://cdn.example/a?ex=1"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish", "text"),
+    [
+        (wire.Answer("and then", finish="length"), "length", "and then"),
+        (wire.Answer("", finish="content_filter"), "filter", ""),
+        (wire.Answer(""), "stop", ""),
+    ],
+)
+async def test_silence_and_cut_answers_are_answers(
+    server: ModelServer, model: ProviderModel, reply: wire.Answer, finish: str, text: str
+) -> None:
+    server.script(reply)
+    answer = await last(model)
+    assert (answer.finish, answer.text, answer.calls) == (finish, text, ())
+
+
+@dataclass(frozen=True)
+class Fault:
+    reply: wire.Reply
+    kind: type[ModelError]
+    words: str
+    streamed: int = 0
+
+
+FAULTS = [
+    Fault(wire.Fail(429, retry_after=7), ModelBusy, "HTTP 429"),
+    Fault(wire.Fail(429, code="insufficient_quota"), ModelRefused, "insufficient_quota"),
+    Fault(wire.Fail(500), ModelBusy, "HTTP 500"),
+    Fault(wire.OVERLOADED, ModelBusy, "server_is_overloaded"),
+    Fault(wire.Fail(529), ModelBusy, "HTTP 529"),
+    Fault(wire.Fail(408), ModelBusy, "HTTP 408"),
+    Fault(wire.UNAUTHORIZED, ModelRefused, r"refused us \(HTTP 401 invalid_api_key\)$"),
+    Fault(wire.Fail(403, code="forbidden"), ModelRefused, "HTTP 403"),
+    Fault(wire.Fail(404, code="model_not_found"), ModelRefused, "is not there"),
+    Fault(wire.Fail(400, message="bad\nschema"), ModelRejected, "bad schema"),
+    Fault(wire.CONTEXT_OVERFLOW, ContextTooLong, "too long"),
+    Fault(wire.Fail(413), ContextTooLong, "too long"),
+    Fault(wire.Fail(400, message="request exceeds the available context size"), ContextTooLong, "too long"),
+    Fault(wire.Broken(after_chunks=2), ModelBusy, "connection", 2),
+    Fault(wire.Disconnect(), ModelBusy, "connection"),
+    Fault(wire.Ended(after_chunks=2), ModelGarbage, "no answer", 2),
+    Fault(wire.Garbage(after_chunks=2), ModelGarbage, "no answer", 2),
+    Fault(wire.Garbage(), ModelGarbage, "no answer"),
+    Fault(wire.ErrorEvent(after_chunks=2), ModelBusy, "overloaded", 2),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.kind.__name__}-{fault.words[:12]}")
+async def test_every_fault_has_a_type_and_words(server: ModelServer, model: ProviderModel, fault: Fault) -> None:
+    server.script(fault.reply)
+    stream = model.complete(HELLO)
+    for _ in range(fault.streamed):
+        assert isinstance(await anext(stream), TextDelta)
+    with pytest.raises(fault.kind, match=fault.words) as caught:
+        await anext(stream)
+    assert len(server.requests) == 1
+    assert "openai:scripted" in caught.value.reason
+    if isinstance(caught.value, ModelBusy):
+        assert caught.value.retry_after == (7 if fault.words == "HTTP 429" else None)
+
+
+@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize("limits", [Limits(attempt=0.3), Limits(silence=0.3)])
+async def test_a_hang_meets_each_time_limit(server: ModelServer, after: int, limits: Limits) -> None:
+    server.script(wire.Hang(after_chunks=after))
+    async with connected(server, limits=limits) as model:
+        with pytest.raises(ModelBusy, match="did not answer in time"):
+            await events(model)
+    await hung_up(server.requests[0])
+
+
+async def test_a_slow_stream_is_cut_at_the_limit_of_the_attempt(server: ModelServer) -> None:
+    server.script(wire.Answer("word " * 100, chunks=100, pace=0.05))
+    async with connected(server, limits=Limits(attempt=0.4, silence=0.3)) as model:
+        with pytest.raises(ModelBusy, match="did not answer in time"):
+            await events(model)
+
+
+async def test_nobody_there_is_busy(server: ModelServer) -> None:
+    model = connect(Access("openai:scripted", LIMITS, "k", "http://127.0.0.1:9/v1"))
+    async with model.provider:
+        with pytest.raises(ModelBusy, match=r"connection failed \(connect\)"):
+            await events(model)
+
+
+async def test_no_error_quotes_the_key(server: ModelServer) -> None:
+    key = "sk-proj-very-secret"
+    said = f"Incorrect API key provided: {key}."
+    server.script(wire.Fail(400, message=said), wire.Fail(401, message=said), wire.Fail(404, message=said))
+    server.api_key = key
+    async with connected(server, key=key) as model:
+        for _ in range(3):
+            with pytest.raises(ModelError) as caught:
+                await events(model)
+            assert key not in caught.value.reason
+            assert caught.value.__cause__ is None
+            assert caught.value.__suppress_context__
+
+
+async def test_cancelling_hangs_up_at_once(server: ModelServer, model: ProviderModel) -> None:
+    server.script(wire.Answer("a b c d", chunks=4, pace=5), wire.Answer("still here"))
+    asking = asyncio.create_task(events(model))
+    [request] = await server.wait_for(1)
+    await asyncio.sleep(0.05)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await last(model)).text == "still here"
+    await hung_up(request)
+
+
+async def test_a_listener_that_leaves_hangs_up(server: ModelServer, model: ProviderModel) -> None:
+    server.script(wire.Answer("abcd", chunks=4, pace=0.05), wire.Answer("still here"))
+    stream = model.complete(HELLO)
+    assert await anext(stream) == TextDelta("a")
+    await stream.aclose()
+    assert (await last(model)).text == "still here"
+    await hung_up(server.requests[0])
+
+
+async def test_many_calls_run_at_the_same_time(server: ModelServer, model: ProviderModel) -> None:
+    server.default = lambda _: wire.Slow(0.2, wire.Answer("hi", chunks=2))
+    started = asyncio.get_running_loop().time()
+    answers = await asyncio.gather(*(last(model) for _ in range(20)))
+    assert {answer.text for answer in answers} == {"hi"}
+    assert asyncio.get_running_loop().time() - started < 3
+
+
+async def test_any_provider_that_the_library_knows_can_be_asked(server: ModelServer) -> None:
+    server.script(wire.Answer("hi"))
+    model = other.connect(Access("ollama:llama3.2", LIMITS, server.api_key, server.base_url))
+    async with model.provider:
+        answer = await last(model)
+    assert (answer.text, answer.model, server.requests[0].model) == ("hi", "ollama:llama3.2", "llama3.2")

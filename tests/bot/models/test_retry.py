@@ -1,0 +1,120 @@
+"""A model is asked again where another try may work, and only there."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from bot.models.base import (
+    ContextTooLong,
+    Event,
+    ModelBusy,
+    ModelError,
+    ModelGarbage,
+    ModelRefused,
+    ModelRejected,
+    Request,
+    Restarted,
+    TextDelta,
+)
+from bot.models.retry import LONGEST_WAIT, RetryingModel, wait_before_retry
+from tests.bot.models.scripted import ScriptedModel, Step, answer, events, last, says
+
+BUSY = ModelBusy("busy")
+
+
+class Waits(list[float]):
+    async def sleep(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def retrying(inner: ScriptedModel, waits: Waits, seconds: float = 60) -> RetryingModel:
+    return RetryingModel(inner, seconds=seconds, sleep=waits.sleep, chance=lambda: 1.0)
+
+
+async def test_a_busy_model_is_asked_again_with_growing_waits() -> None:
+    waits = Waits()
+    inner = ScriptedModel([BUSY], [ModelGarbage("html")], says("hello"))
+    assert (await last(retrying(inner, waits))).text == "hello"
+    assert (len(inner.requests), waits) == (3, [1, 2])
+
+
+async def test_three_tries_are_the_most() -> None:
+    waits = Waits()
+    inner = ScriptedModel([BUSY])
+    with pytest.raises(ModelBusy, match="busy"):
+        await events(retrying(inner, waits))
+    assert (len(inner.requests), len(waits)) == (3, 2)
+
+
+@pytest.mark.parametrize("error", [ModelRefused("401"), ModelRejected("400"), ContextTooLong("long")])
+async def test_what_cannot_work_is_not_tried_again(error: ModelError) -> None:
+    inner = ScriptedModel([error])
+    with pytest.raises(type(error)):
+        await events(retrying(inner, Waits()))
+    assert len(inner.requests) == 1
+
+
+async def test_a_retry_says_that_what_was_streamed_is_void() -> None:
+    broken: list[Step] = [TextDelta("hel"), BUSY]
+    inner = ScriptedModel(broken, [BUSY], says("hello"))
+    assert await events(retrying(inner, Waits())) == [
+        TextDelta("hel"),
+        Restarted(),
+        TextDelta("hello"),
+        answer("hello"),
+    ]
+
+
+async def test_the_wait_a_provider_asks_for_is_kept() -> None:
+    waits = Waits()
+    await events(retrying(ScriptedModel([ModelBusy("429", 7)], says("hello")), waits))
+    assert 7 <= waits[0] <= 7.5
+
+
+async def test_a_long_wait_is_left_to_the_next_model() -> None:
+    inner = ScriptedModel([ModelBusy("429", LONGEST_WAIT + 1)])
+    with pytest.raises(ModelBusy):
+        await events(retrying(inner, Waits()))
+    assert len(inner.requests) == 1
+
+
+async def test_no_wait_is_begun_that_ends_too_late() -> None:
+    inner = ScriptedModel([ModelBusy("429", 20)])
+    with pytest.raises(ModelBusy):
+        await events(retrying(inner, Waits(), seconds=10))
+    assert len(inner.requests) == 1
+
+
+def test_waits_are_spread_and_bounded() -> None:
+    assert [wait_before_retry(BUSY, n, 0.0) for n in (1, 2, 3, 9)] == [0.5, 1, 2, 15]
+    assert [wait_before_retry(BUSY, n, 1.0) for n in (1, 2, 3, 9)] == [1, 2, 4, 30]
+
+
+async def test_all_tries_share_one_time_limit() -> None:
+    class Silent(ScriptedModel):
+        async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+            yield TextDelta("well")
+            await asyncio.Event().wait()
+
+    with pytest.raises(ModelBusy, match="test:scripted did not answer in the time"):
+        await events(retrying(Silent(), Waits(), seconds=0.05))
+
+
+async def test_cancelling_is_not_a_failure() -> None:
+    started = asyncio.Event()
+
+    class Waiting(ScriptedModel):
+        async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+            self.requests.append(request)
+            started.set()
+            await asyncio.Event().wait()
+            yield TextDelta("never")
+
+    inner = Waiting()
+    asking = asyncio.create_task(events(retrying(inner, Waits())))
+    await started.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert len(inner.requests) == 1

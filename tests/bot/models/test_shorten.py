@@ -1,0 +1,95 @@
+"""A request that is too long, or whose images are not taken, is sent once more without them."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from bot.models.base import (
+    AssistantMessage,
+    Call,
+    ContextTooLong,
+    Message,
+    ModelRejected,
+    Request,
+    Restarted,
+    TextDelta,
+    ToolMessage,
+    UserMessage,
+)
+from bot.models.shorten import ShorteningModel, without_older_half
+from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
+
+
+def said(text: str) -> UserMessage:
+    return UserMessage(f"[Ada] {text}", said=text)
+
+
+def conversation(*messages: Message) -> Request:
+    return Request("Be brief.", messages)
+
+
+EXCHANGE = (
+    said("where is it?"),
+    AssistantMessage("", (Call("c1", "search", '{"query": "it"}'),)),
+    ToolMessage("c1", "search", "on Elm Street"),
+    AssistantMessage("On Elm Street."),
+)
+LONG = conversation(*EXCHANGE, *EXCHANGE, *EXCHANGE, said("and now?"))
+
+
+async def test_too_long_is_asked_again_with_the_newer_half() -> None:
+    inner = ScriptedModel([ContextTooLong("long")], says("hello"))
+    assert (await last(ShorteningModel(inner), LONG)).text == "hello"
+    assert [len(request.messages) for request in inner.requests] == [13, 5]
+    assert inner.requests[1].messages == (*EXCHANGE, said("and now?"))
+    assert inner.requests[1].system == LONG.system
+
+
+async def test_still_too_long_is_passed_up() -> None:
+    inner = ScriptedModel([ContextTooLong("long")])
+    with pytest.raises(ContextTooLong):
+        await events(ShorteningModel(inner), LONG)
+    assert len(inner.requests) == 2
+
+
+async def test_a_single_question_cannot_be_shortened() -> None:
+    inner = ScriptedModel([ContextTooLong("long")])
+    with pytest.raises(ContextTooLong):
+        await events(ShorteningModel(inner))
+    assert len(inner.requests) == 1
+
+
+CALL = AssistantMessage("", (Call("c9", "search", "{}"), Call("c8", "search", "{}")))
+RESULTS = (ToolMessage("c9", "search", "x" * 5000), ToolMessage("c8", "search", "y" * 5000))
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (said("old"), said("question"), CALL, *RESULTS),
+        (said("old"), AssistantMessage("ok"), said("question"), CALL, *RESULTS, UserMessage("[system] last step")),
+        (said("z" * 9000), AssistantMessage("ok"), said("question"), CALL, *RESULTS),
+    ],
+)
+def test_the_question_and_its_calls_stay_together(messages: Sequence[Message]) -> None:
+    shorter = without_older_half(conversation(*messages))
+    assert shorter is not None
+    assert shorter.messages[:4] == (said("question"), CALL, *RESULTS)
+
+
+async def test_images_that_are_not_taken_are_named_instead() -> None:
+    shown = UserMessage("look", said="look", images=("https://cdn.example/a/cat.png?ex=1", "https://cdn.example/"))
+    inner = ScriptedModel([TextDelta("I"), ModelRejected("400")], says("a cat"))
+    found = await events(ShorteningModel(inner), conversation(shown))
+    assert found[:2] == [TextDelta("I"), Restarted()]
+    [again] = inner.requests[1].messages
+    assert isinstance(again, UserMessage)
+    assert again.images == ()
+    assert again.text == "look\n[image that you cannot see: cat.png]\n[image that you cannot see: unnamed]"
+
+
+async def test_a_rejected_request_without_images_is_not_repeated() -> None:
+    inner = ScriptedModel([ModelRejected("400")])
+    with pytest.raises(ModelRejected):
+        await events(ShorteningModel(inner), HELLO)
+    assert len(inner.requests) == 1

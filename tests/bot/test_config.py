@@ -1,0 +1,314 @@
+"""Configuration through its front door: real files in a real folder, an environment handed in."""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from pydantic import BaseModel
+
+from bot.config import Config, Environment, FileSettings, load_config, load_here
+from bot.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+SECRET = "canary-7f3b9c2e5d81"
+
+
+def problems(cwd: Path, environ: dict[str, str] | None = None, *, toml: str = "", env: str = "") -> str:
+    """The text of the error that this configuration makes."""
+    if toml:
+        (cwd / "carina.toml").write_text(toml, "utf-8")
+    if env:
+        (cwd / ".env").write_text(env, "utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(environ or {}, cwd)
+    assert caught.value.__cause__ is None
+    return str(caught.value)
+
+
+def loaded(cwd: Path, toml: str, environ: dict[str, str] | None = None) -> Config:
+    (cwd / "carina.toml").write_text(toml, "utf-8")
+    return load_config(environ or {}, cwd)
+
+
+def test_without_anything_there_is_carina_in_main_at_home_offline(tmp_path: Path) -> None:
+    config = load_config({}, tmp_path)
+    assert (config.constellation.name, config.model.default, config.model.max_steps) == ("home", "offline", 25)
+    assert config.home == tmp_path / "data"
+    (agent,) = config.agents
+    assert (agent.name, config.model_of(agent)) == ("Carina", "offline")
+    assert [(b.label, b.type, b.audience, b.char_limit, b.pinned) for b in agent.blocks] == [
+        ("persona", "core", "public", 2000, False),
+        ("human", "core", "each", 2000, False),
+        ("scratchpad", "working", "each", 5000, False),
+    ]
+    assert agent.blocks[1].description == "Stores key details about the person you are conversing with"
+    assert [(group.name, group.members, group.default) for group in config.groups] == [("Main", ("Carina",), True)]
+    assert config.default_group.name == "Main"
+    assert config.secrets() == ()
+
+
+def test_environment_wins_over_dotenv_and_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(f"CARINA_MODEL=openai:from-dotenv\nOPENAI_API_KEY={SECRET}\nCARINA_HOME=kept\n")
+    toml = '[model]\ndefault = "anthropic:from-file"\nfallback = ["anthropic:spare"]\n'
+    config = loaded(
+        tmp_path, toml, {"CARINA_MODEL": "openai:from-environment", "CARINA_FALLBACK_MODELS": "offline, openai:b"}
+    )
+    assert config.model.default == "openai:from-environment"
+    assert config.model.fallback == ("offline", "openai:b")
+    assert config.home == tmp_path / "kept"
+    assert config.secrets() == (SECRET,)
+
+
+def test_an_empty_variable_is_not_set(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("CARINA_MODEL=offline\n")
+    config = load_config({"CARINA_MODEL": "", "DISCORD_TOKEN": "", "DISCORD_OWNER_ID": ""}, tmp_path)
+    assert (config.model.default, config.discord_token, config.discord_owner) == ("offline", None, "")
+
+
+def test_this_process_is_read_by_load_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CARINA_HOME", "elsewhere")
+    assert load_here().home == tmp_path / "elsewhere"
+
+
+def test_a_key_alone_chooses_no_model(tmp_path: Path) -> None:
+    assert load_config({"OPENAI_API_KEY": SECRET}, tmp_path).model.default == "offline"
+
+
+def test_secrets_are_hidden_in_every_representation(tmp_path: Path) -> None:
+    config = load_config(
+        {
+            "DISCORD_TOKEN": f"{SECRET}-1",
+            "OPENAI_API_KEY": f"{SECRET}-2",
+            "OPENAI_BASE_URL": f"http://user:{SECRET}-3@127.0.0.1:1/v1/",
+        },
+        tmp_path,
+    )
+    assert set(config.secrets()) == {f"{SECRET}-{n}" for n in (1, 2, 3)}
+    shown = config.model_copy(update={"openai_base_url": ""})
+    assert SECRET not in f"{shown!r} {shown} {shown.model_dump()} {shown.model_dump_json()}"
+
+
+def test_configuration_cannot_be_changed(tmp_path: Path) -> None:
+    config = load_config({}, tmp_path)
+    with pytest.raises(ValueError, match="frozen"):
+        config.model = config.model
+
+
+def test_a_whole_file_is_read(tmp_path: Path) -> None:
+    toml = """
+    [constellation]
+    name = "garden"
+    [[agents]]
+    name = "Iris"
+    model = "offline"
+    [[agents.blocks]]
+    label = "rules"
+    description = "What to keep to"
+    type = "working"
+    content = "Be kind."
+    pinned = true
+    [[agents]]
+    name = "Moth"
+    [[groups]]
+    name = "Day"
+    members = ["Iris"]
+    default = true
+    [[groups]]
+    name = "Night"
+    members = ["Moth"]
+    places = ["discord:123", "discord:guild:456", "terminal:local"]
+    [discord]
+    modes = { 12 = "open", "34" = "off" }
+    merge_seconds = 0
+    [discord.allow]
+    persons = [12, "34"]
+    """
+    config = loaded(tmp_path, toml)
+    assert [agent.name for agent in config.agents] == ["Iris", "Moth"]
+    assert [block.char_limit for block in config.agents[0].blocks] == [5000]
+    assert "Moth" in config.agents[1].blocks[0].content
+    assert config.default_group.members == ("Iris",)
+    assert config.groups[1].places == ("discord:123", "discord:guild:456", "terminal:local")
+    assert dict(config.discord.modes) == {"12": "open", "34": "off"}
+    assert config.discord.allow.persons == frozenset({"12", "34"})
+
+
+def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
+    config = loaded(tmp_path, '[[agents]]\nname = "Iris"\n')
+    assert [(group.name, group.members, group.default) for group in config.groups] == [("Main", ("Iris",), True)]
+
+
+@pytest.mark.parametrize(
+    ("toml", "expected"),
+    [
+        ("[constelation]\n", 'constelation: unknown key; did you mean "constellation"?'),
+        ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: allow, auto_thread"),
+        ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
+        ("[[agents]]\ntemperature = 3\n", "agents[1].temperature: found 3; expected a number less than or equal to 2"),
+        ('[[agents]]\nname = "a\\nb"\n', 'found "a\\nb"; expected a name of 1 to 64 characters on one line'),
+        ('[[agents.blocks]]\nlabel = "a/b"\ndescription = "d"\n', "agents: found a table; expected a list"),
+        ('[[agents]]\n[[agents.blocks]]\nlabel = "x"\n', 'blocks["x"].description: missing; this key is needed'),
+        (
+            '[[agents]]\n[[agents.blocks]]\nlabel = "x"\ndescription = "d"\ncontent = "long"\nchar_limit = 3\n',
+            "expected content of at most char_limit = 3 characters, not 4",
+        ),
+        ("[discord]\nmerge_seconds = 0.2\n", "discord.merge_seconds: found 0.2; expected 0 (off) or 0.5 to 5 seconds"),
+        ("[discord]\nmerge_seconds = 9\n", "discord.merge_seconds: found 9; expected 0 (off) or 0.5 to 5 seconds"),
+        ('[discord]\ndefault_mode = "opn"\n', "discord.default_mode: found \"opn\"; expected 'open', 'mention'"),
+        ('[discord]\nmodes = { abc = "open" }\n', 'discord.modes.abc: found "abc"; expected a Discord id'),
+        ('[discord.deny]\nguilds = ["x"]\n', 'discord.deny.guilds[1]: found "x"; expected a Discord id'),
+        ("[discord]\nauto_thread = {}\n", "discord.auto_thread: found a table; expected a boolean"),
+        ('[model]\ndefault = "opnai:x"\n', 'model.default: found "opnai:x"; expected "offline" or "provider:model"'),
+        ('[model]\ndefault = "openai:"\n', 'model.default: found "openai:"; expected "offline" or'),
+        (
+            '[model]\nfallback = ["groq:x"]\n',
+            'model.fallback: found "groq:x", whose provider is not installed; install',
+        ),
+        ("[model]\nmax_steps = 0\n", "model.max_steps: found 0; expected a number greater than or equal to 1"),
+        ("[limits]\nturn_seconds = nan\n", "limits.turn_seconds: found"),
+        ('[[groups]]\nmembers = ["Carin"]\n', 'found "Carin", which is no agent; did you mean "Carina"?'),
+        ('[[groups]]\nmembers = ["Carina", "Carina"]\n', "found 2; expected one, until coordination patterns exist"),
+        ('[[groups]]\nplaces = ["guild:1"]\n', 'groups[1].places[1]: found "guild:1"; expected "discord:<channel id>"'),
+        ('[[groups]]\nname = "a"\n[[groups]]\nname = "A"\n', 'groups: found two named "a"; expected different names'),
+        ('[[groups]]\nname = "a"\n[[groups]]\nname = "b"\n', "expected exactly one with default = true"),
+        ('[[agents]]\nname = "a"\n[[agents]]\nname = "b"\n', "groups: expected exactly one with default = true"),
+        ('[[agents]]\nname = "a"\n[[agents]]\nname = "A"\n', 'agents: found two named "a"; expected different names'),
+        ("agents = []\n", "agents: found none; expected at least one"),
+        ("limits = 3\n", "limits: found 3; expected a table"),
+        ("[model\n", "not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_the_name_of_the_key(tmp_path: Path, toml: str, expected: str) -> None:
+    text = problems(tmp_path, toml=toml)
+    assert expected in text
+    assert "carina.toml" in text or "model" in text
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"CARINA_MODLE": "x"}, 'CARINA_MODLE (environment): unknown setting; did you mean "CARINA_MODEL"?'),
+        ({"CARINA_MODEL": "gpt"}, 'CARINA_MODEL (environment): found "gpt"; expected "offline" or "provider:model"'),
+        ({"CARINA_MODEL": "openai:x"}, "OPENAI_API_KEY: not set; expected a key (or OPENAI_BASE_URL"),
+        ({"CARINA_MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY: not set; expected a key, since CARINA_MODEL"),
+        ({"CARINA_CONFIG": "gone.toml"}, "gone.toml (CARINA_CONFIG): cannot be read: No such file"),
+        ({"DISCORD_OWNER_ID": "somebody"}, 'DISCORD_OWNER_ID (environment): found "somebody"; expected a Discord id'),
+        ({"OPENAI_BASE_URL": "localhost"}, "OPENAI_BASE_URL (environment): found another value; expected a URL"),
+        ({"DISCORD_TOKEN": f"Bot {SECRET}"}, "DISCORD_TOKEN (environment): found another value; expected the value"),
+    ],
+)
+def test_a_wrong_environment_is_refused_by_name(tmp_path: Path, environ: dict[str, str], expected: str) -> None:
+    text = problems(tmp_path, environ)
+    assert expected in text
+    assert SECRET not in text
+
+
+def test_a_server_of_ones_own_needs_no_key(tmp_path: Path) -> None:
+    environ = {"CARINA_MODEL": "openai:llama", "OPENAI_BASE_URL": "http://127.0.0.1:11434/v1/"}
+    assert load_config(environ, tmp_path).openai_base_url == "http://127.0.0.1:11434/v1"
+
+
+def test_problems_are_reported_together_and_name_their_file(tmp_path: Path) -> None:
+    text = problems(
+        tmp_path, {"CARINA_MODEL": "x"}, toml="[limits]\nattempts = 0\n[model]\nretries = 99\n", env="CARINA_HOM=x\n"
+    )
+    assert len(text.splitlines()) == 5
+    for part in ("CARINA_MODEL (environment)", "CARINA_HOM (.env)", "carina.toml: limits.attempts", "model.retries"):
+        assert part in text
+
+
+def test_a_secret_in_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
+    key = "sk-" + SECRET
+    toml = f'[discord]\ntoken = "{key}"\n[model]\ndefault = "{key}"\n[constellation]\nname = "a{SECRET}\\nb"\n'
+    text = problems(tmp_path, {"OPENAI_API_KEY": SECRET}, toml=toml)
+    assert "discord.token: unknown key; secrets stand in the environment or in .env" in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("content", [b"CARINA_HOME", b"CARINA_HOME=\xff\n"])
+def test_a_broken_dotenv_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".env").write_bytes(content)
+    assert ".env: " in problems(tmp_path)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_bytes(b"\xff\xfe")
+    assert "carina.toml: not a text in UTF-8" in problems(tmp_path)
+    assert "cannot be read" in problems(tmp_path, {"CARINA_CONFIG": "."})
+
+
+# ------------------------------------------------------------------------------------------ examples and documentation
+
+
+def keys_of(model: type[BaseModel], path: str = "") -> Iterator[str]:
+    """Every setting of the file as "table.key", tables themselves left out."""
+    for name, field in model.model_fields.items():
+        inner = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
+        table = next((each for each in inner if issubclass(each, BaseModel)), None)
+        key = f"{path}.{name}" if path else name
+        yield from keys_of(table, key) if table else [key]
+
+
+def variables() -> set[str]:
+    return {str(field.alias) for field in Environment.model_fields.values()}
+
+
+def uncommented(name: str) -> str:
+    """An example with every setting switched on: "#key" is a setting, "# word" an explanation."""
+    return re.sub(r"(?m)^#(?=[\[A-Za-z])", "", (ROOT / name).read_text("utf-8"))
+
+
+def flat(data: object, path: str = "") -> Iterator[str]:
+    match data:
+        case dict() if data and path != "discord.modes":
+            for name, value in data.items():
+                yield from flat(value, f"{path}.{name}" if path else name)
+        case list() if data and isinstance(data[0], dict):
+            for value in data:
+                yield from flat(value, path)
+        case _:
+            yield path
+
+
+def test_the_example_file_shows_every_setting_with_its_default(tmp_path: Path) -> None:
+    data = tomllib.loads(uncommented("carina.example.toml"))
+    assert sorted(set(flat(data))) == sorted(keys_of(FileSettings))
+    settings, default = FileSettings.model_validate(data), FileSettings()
+    for section in ("constellation", "model", "discord", "terminal", "limits"):
+        assert getattr(settings, section) == getattr(default, section)
+    assert tomllib.loads((ROOT / "carina.example.toml").read_text("utf-8")) == {}
+    assert load_config({"CARINA_CONFIG": str(ROOT / "carina.example.toml")}, tmp_path).groups
+
+
+def test_the_example_environment_shows_every_variable_and_sets_none(tmp_path: Path) -> None:
+    shown = re.findall(r"(?m)^#([A-Z_]+)=", (ROOT / ".env.example").read_text("utf-8"))
+    assert sorted(shown) == sorted(variables())
+    (tmp_path / ".env").write_text((ROOT / ".env.example").read_text("utf-8"), "utf-8")
+    assert load_config({}, tmp_path).home == tmp_path / "data"
+
+
+@pytest.mark.parametrize("name", ["carina.example.toml", ".env.example"])
+def test_every_setting_of_an_example_is_explained_above(name: str) -> None:
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+    unexplained = [
+        line
+        for before, line in itertools.pairwise(lines)
+        if re.match(r"#[A-Za-z_]+ ?=", line) and not before.startswith("# ")
+    ]
+    assert unexplained == []
+
+
+def test_the_documentation_names_every_setting_and_no_other() -> None:
+    documented: set[str] = set()
+    tables: list[str] = []
+    for line in (ROOT / "docs" / "configuration.md").read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            tables = re.findall(r"`\[+([a-z.]+)\]+`", line) or [""]
+        elif found := re.match(r"\| `(\w+)` \|", line):
+            documented |= {f"{table}.{found[1]}".lstrip(".") for table in tables}
+    assert documented == {*keys_of(FileSettings), *variables()}

@@ -1,0 +1,180 @@
+"""Logs and secrets as they come out at the end: text on a stream."""
+
+import base64
+import io
+import json
+import logging
+import os
+import pty
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, quote_plus
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.logs import ready, setup_logs, stopped
+from bot.secrets import Redactor
+
+SECRET = "canary+7f3b/9c2e=5d81 é"
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+def logged(*, as_json: bool = False, secrets: tuple[str, ...] = (SECRET,)) -> io.StringIO:
+    stream = io.StringIO()
+    setup_logs(Redactor(secrets), as_json=as_json, stream=stream)
+    return stream
+
+
+# ------------------------------------------------------------------------------------------------------- secrets
+
+
+class Pair(NamedTuple):
+    name: str
+    value: str
+
+
+def test_secrets_are_replaced_wherever_they_stand() -> None:
+    clean = Redactor([SECRET]).clean
+    assert clean(f"key {SECRET}!") == "key [secret]!"
+    assert clean({SECRET: [SECRET, (1, SECRET)], "n": None}) == {"[secret]": ["[secret]", (1, "[secret]")], "n": None}
+    assert clean(Pair("key", SECRET)) == Pair("key", "[secret]")
+    assert clean({SECRET}) == {"[secret]"}
+    assert clean(SECRET.encode() + b"\xff") == b"[secret]\xff"
+
+
+@given(st.text(min_size=8, max_size=40).filter(lambda text: len(text.encode("utf-8", "surrogatepass")) >= 8))
+def test_common_encodings_of_a_secret_are_found(secret: str) -> None:
+    text = Redactor([secret]).text
+    assert text(f"a{secret}b") == "a[secret]b"
+    if secret.isascii():
+        assert text(quote(secret, safe="")) == "[secret]"
+        assert text(quote_plus(secret)) == "[secret]"
+
+
+@given(st.binary(max_size=7), st.binary(max_size=7), st.text("abcXYZ019-_.é", min_size=8, max_size=60))
+def test_base64_of_a_longer_text_does_not_hide_a_secret(before: bytes, after: bytes, secret: str) -> None:
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        encoded = encode(before + secret.encode() + after).decode()
+        assert "[secret]" in Redactor([secret]).text(encoded)
+
+
+def test_short_values_and_no_values_change_nothing() -> None:
+    assert Redactor(["short", ""]).clean(["short", "a"]) == ["short", "a"]
+    assert Redactor().text("anything") == "anything"
+
+
+def test_the_longest_of_two_overlapping_secrets_is_replaced_whole() -> None:
+    assert Redactor(["12345678", "12345678-longer"]).text("x 12345678-longer y") == "x [secret] y"
+
+
+# ---------------------------------------------------------------------------------------------------------- logs
+
+
+def test_a_line_for_people_has_time_level_event_and_fields() -> None:
+    stream = logged()
+    ready("discord", guilds=2)
+    stopped()
+    first, last = stream.getvalue().splitlines()
+    assert "[info" in first
+    assert "ready" in first
+    assert "front_end=discord" in first
+    assert "guilds=2" in first
+    assert "stopped" in last
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_line_for_machines_is_one_object() -> None:
+    stream = logged(as_json=True)
+    ready("terminal")
+    with structlog.contextvars.bound_contextvars(turn=7):
+        logging.getLogger("somewhere").warning("odd %s", "thing")
+    first, second = map(json.loads, stream.getvalue().splitlines())
+    assert (first["event"], first["front_end"], first["level"], first["logger"]) == (
+        "ready",
+        "terminal",
+        "info",
+        "carina",
+    )
+    assert first["timestamp"].endswith("Z")
+    assert (second["event"], second["turn"], second["logger"]) == ("odd thing", 7, "somewhere")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_secret_does_not_reach_the_log(as_json: bool) -> None:
+    stream = logged(as_json=as_json)
+    logger = structlog.get_logger("x")
+    logger.info("said", text=SECRET, nested={"a": [SECRET.encode(), Path(f"/{SECRET}")]}, error=ValueError(SECRET))
+    logging.getLogger("library").warning("request %s", f"https://host/?key={quote(SECRET)}")
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        logger.exception("broken")
+        logging.getLogger("library").exception("broken too")
+    lines = stream.getvalue()
+    assert "canary" not in lines
+    assert lines.count("[secret]") >= 6
+
+
+def test_what_people_wrote_cannot_forge_a_line_or_a_colour() -> None:
+    stream = logged()
+    forged = "hello\n12:00:00 [info     ] stopped\x1b[2J\u202e\u2028x"
+    structlog.get_logger("x").info("said", text=forged, name={"of": [forged]})
+    try:
+        raise ValueError(forged)
+    except ValueError:
+        structlog.get_logger("x").exception("broken")
+    lines = stream.getvalue().split("\n")
+    assert not any(line.startswith("12:00:00 [info     ] stopped") for line in lines)
+    assert all(line.isprintable() for line in lines)
+    assert len([line for line in lines if not line.startswith("    ")]) == 3  # two events and the end
+
+
+def test_chatter_of_libraries_is_left_out_but_not_their_warnings() -> None:
+    stream = logged()
+    for name in ("httpx", "httpx2", "discord.gateway", "discord"):
+        logging.getLogger(name).info("HTTP Request: POST https://host/secret-path")
+        logging.getLogger(name).warning("trouble")
+    assert stream.getvalue().count("trouble") == 4
+    assert "secret-path" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(("no_color", "colored"), [(False, True), (True, False)])
+def test_colours_are_for_terminals_without_no_color(no_color: bool, colored: bool) -> None:
+    reading, writing = pty.openpty()
+    with os.fdopen(writing, "w") as terminal:
+        setup_logs(Redactor(), stream=terminal, no_color=no_color)
+        ready("terminal")
+        terminal.flush()
+        line = os.read(reading, 4096).decode()
+    os.close(reading)
+    assert ("\x1b[" in line) is colored
+
+
+def test_setting_up_again_replaces_what_was_there() -> None:
+    first, second = logged(), logged()
+    stopped()
+    assert first.getvalue() == ""
+    assert second.getvalue().count("stopped") == 1
+
+
+def test_debug_lines_appear_when_asked_for() -> None:
+    quiet: Any = logged()
+    structlog.get_logger("x").debug("detail")
+    assert quiet.getvalue() == ""
+    loud = io.StringIO()
+    setup_logs(Redactor(), stream=loud, level="debug")
+    structlog.get_logger("x").debug("detail")
+    assert "detail" in loud.getvalue()

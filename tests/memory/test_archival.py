@@ -1,0 +1,437 @@
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory import archival, messages
+from memory.archival import Entry, NewEntry, Origin
+from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
+from memory.database import Rows, Tx, connect
+from memory.errors import EntryNotFound, Refused
+from memory.fulltext import match_query
+from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
+from memory.messages import Heard, Said
+
+SCHEMA = Path("migrations/constellation/0001_start.sql").read_text(encoding="utf-8")
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
+ANN, BOB, PLACE = PersonId("discord:ann"), PersonId("discord:bob"), PlaceId("discord:1")
+GUILD, ANNS = Audience("guild:1"), Audience("person:discord:ann")
+HERE = Origin(Scope(GUILD), Trust.APPROVED, person=ANN)
+BOLT = NewEntry("Ann's hamster is called Bolt", HERE)
+
+AUDIENCES = [
+    PUBLIC,
+    OWNER,
+    GUILD,
+    Audience("guild:2"),
+    Audience("channel:discord:1"),
+    Audience("channel:discord:2"),
+    ANNS,
+    Audience("person:discord:bob"),
+]
+SCOPES = [
+    *(Scope(audience) for audience in AUDIENCES),
+    Scope(Audience("channel:discord:1"), frozenset({GUILD})),
+    Scope(ANNS, frozenset({GUILD, Audience("guild:2")})),
+]
+
+
+@pytest.fixture
+def tx(tmp_path: Path) -> Iterator[Tx]:
+    raw = connect(tmp_path / "carina.db")
+    raw.executescript(SCHEMA)
+    raw.execute("BEGIN")
+    writing = Tx(raw)
+    for agent in (STAR, MOON):
+        made = {"id": agent, "name": agent, "model": "", "system_prompt": "", "enabled_tools": "[]"}
+        writing.insert("agents", {**made, "created_at": "", "updated_at": ""})
+    yield writing
+    raw.close()
+
+
+def at(audience: Audience, origin: Origin = HERE) -> Origin:
+    return replace(origin, scope=Scope(audience))
+
+
+def put(tx: Tx, content: str, audience: Audience = GUILD, *, label: str | None = None, agent: AgentId = STAR) -> Entry:
+    return archival.insert(tx, agent, NewEntry(content, at(audience), label=label), NOON)
+
+
+def add_turn(tx: Tx, turn: TurnId) -> None:
+    made = {"id": str(turn), "agent_id": STAR, "place_id": PLACE, "audience": GUILD, "status": "done"}
+    tx.insert("turns", {**made, "trust": "2", "started_at": ""})
+
+
+def hear(tx: Tx, name: str) -> MessageId:
+    heard = Heard(PLACE, ANN, "Ann", "hello", "discord", name, GUILD, Trust.APPROVED, NOON)
+    return messages.add_heard(tx, heard)
+
+
+def say(tx: Tx, turn: TurnId) -> MessageId:
+    said = Said(turn, 0, PLACE, STAR, ANN, "Star", "assistant", "Bolt!", "discord", GUILD, Trust.AGENT, NOON)
+    return messages.add_said(tx, said)
+
+
+def found(rows: Rows, query: str) -> list[str]:
+    match = match_query(query, mode="all")
+    sql = "SELECT e.id FROM archival_fts JOIN archival_entries e ON e.n = archival_fts.rowid WHERE archival_fts MATCH ?"
+    return [row[0] for row in rows.all(sql + " ORDER BY e.n", (match,))]
+
+
+def check_index(tx: Tx) -> None:
+    """Raises when the index and the table disagree."""
+    tx.run("INSERT INTO archival_fts (archival_fts, rank) VALUES ('integrity-check', 1)")
+
+
+def test_an_entry_is_read_back_as_it_was_by_id_and_by_label(tx: Tx) -> None:
+    new = NewEntry(
+        "Ann's hamster is called Bolt",
+        Origin(Scope(GUILD), Trust.APPROVED, ANN, MessageId(5), TurnId(7)),
+        label="pets",
+        category="people/ann",
+        tags=("pet", "hamster"),
+        metadata={"mood": "happy"},
+        importance=0.9,
+    )
+    entry = archival.insert(tx, STAR, new, NOON)
+    assert entry == archival.read(tx, STAR, entry.id, Scope(GUILD)) == archival.read(tx, STAR, "pets", Scope(GUILD))
+    assert (entry.content, entry.label, entry.category) == (new.content, "pets", "people/ann")
+    assert (entry.tags, entry.metadata, entry.importance) == (("pet", "hamster"), {"mood": "happy"}, 0.9)
+    assert (entry.people, entry.messages, entry.turn) == ((ANN,), (5,), 7)
+    assert (entry.audience, entry.trust, entry.reinforcement) == (GUILD, Trust.APPROVED, 0)
+    assert (entry.created_at, entry.updated_at, entry.last_seen) == (NOON, NOON, NOON)
+
+
+def test_an_entry_is_found_by_content_tags_category_label_and_day(tx: Tx) -> None:
+    new = replace(BOLT, label="pets", category="people/friends", tags=("rodent",))
+    entry = archival.insert(tx, STAR, new, NOON)
+    for query in ("hamsters", "rodent", "friends", "pets", "22 November"):
+        assert found(tx, query) == [entry.id]
+
+
+def test_the_same_words_are_reinforced(tx: Tx) -> None:
+    first = archival.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"a": 1}), NOON)
+    again = replace(
+        BOLT,
+        content=f"  {BOLT.content}\n",
+        origin=replace(HERE, trust=Trust.STRANGER, message=MessageId(9)),
+        label="pets",
+        category="people",
+        tags=("rodent", "pet"),
+        metadata={"b": 2},
+        importance=0.8,
+    )
+    second = archival.insert(tx, STAR, again, LATER)
+    assert (second.id, second.reinforcement, second.last_seen) == (first.id, 1, LATER)
+    assert (second.created_at, second.updated_at) == (NOON, NOON)
+    assert (second.label, second.category, second.tags) == ("pets", "people", ("pet", "rodent"))
+    assert (second.metadata, second.importance, second.trust) == ({"a": 1, "b": 2}, 0.8, Trust.STRANGER)
+    assert second.messages == (9,)
+    assert found(tx, "rodent") == [first.id]
+    third = archival.insert(tx, STAR, replace(BOLT, label="other", importance=0.1), LATER)
+    assert (third.id, third.label, third.importance) == (first.id, "pets", 0.8)
+    assert len(archival.latest(tx, STAR, Scope(GUILD))) == 1
+    check_index(tx)
+
+
+def test_other_agents_audiences_and_people_keep_their_own_copy(tx: Tx) -> None:
+    first = archival.insert(tx, STAR, BOLT, NOON)
+    others = [
+        archival.insert(tx, MOON, BOLT, NOON),
+        archival.insert(tx, STAR, replace(BOLT, origin=at(PUBLIC)), NOON),
+        archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=BOB)), NOON),
+        archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=None)), NOON),
+        archival.insert(tx, STAR, replace(BOLT, content=BOLT.content.upper()), NOON),
+    ]
+    assert len({first.id, *(other.id for other in others)}) == 6
+    assert archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=None)), NOON).id == others[3].id
+
+
+def test_a_superseded_or_archived_entry_is_not_reinforced_or_listed(tx: Tx) -> None:
+    first, second = put(tx, "old"), put(tx, "older")
+    tx.run("UPDATE archival_entries SET superseded_by = 'x', category = 'c' WHERE id = ?", (first.id,))
+    tx.run("UPDATE archival_entries SET archived_at = 'x', category = 'c' WHERE id = ?", (second.id,))
+    assert archival.latest(tx, STAR, Scope(GUILD)) == []
+    assert archival.categories(tx, STAR, Scope(GUILD)) == {}
+    assert put(tx, "old").id != first.id
+    assert put(tx, "older").id != second.id
+
+
+def test_a_label_is_unique_per_agent_and_audience_and_free_after_deletion(tx: Tx) -> None:
+    first = put(tx, "one", label="pets")
+    put(tx, "three")
+    with pytest.raises(Refused, match="'pets' stands there already"):
+        put(tx, "two", label="pets")
+    with pytest.raises(Refused, match="'pets' stands there already"):
+        put(tx, "three", label="pets")  # would be reinforced and named
+    put(tx, "two", PUBLIC, label="pets")
+    put(tx, "two", label="pets", agent=MOON)
+    archival.delete(tx, STAR, first.id, Scope(GUILD))
+    assert put(tx, "two", label="pets").label == "pets"
+
+
+def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
+    own = put(tx, "guild's", GUILD, label="pets")
+    public = put(tx, "public", PUBLIC, label="pets")
+    assert archival.read(tx, STAR, "pets", Scope(GUILD)) == own
+    assert archival.read(tx, STAR, "pets", Scope(ANNS)) == public
+    named_like = put(tx, "a trap", label=own.id)
+    assert archival.read(tx, STAR, own.id, Scope(GUILD)) == own != named_like
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"content": " \n"}, "needs content"),
+        ({"content": "\x00"}, "needs content"),
+        ({"content": "x" * (archival.MAX_CONTENT + 1)}, "30000 characters, this would be 30001"),
+        ({"label": " "}, "label"),
+        ({"label": "x" * 201}, "label"),
+        ({"category": "a//b"}, "category"),
+        ({"category": "/a"}, "category"),
+        ({"category": "a b"}, "category"),
+        ({"category": "a/b\n"}, "category"),
+        ({"category": "a" * 201}, "category"),
+        ({"tags": ("",)}, "tags"),
+        ({"tags": ("x" * 51,)}, "tags"),
+        ({"tags": tuple(str(n) for n in range(21))}, "tags"),
+        ({"importance": 1.1}, "importance"),
+        ({"importance": -0.1}, "importance"),
+        ({"importance": float("nan")}, "importance"),
+    ],
+)
+def test_a_malformed_entry_is_refused_with_the_reason(tx: Tx, change: dict[str, object], reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        archival.insert(tx, STAR, replace(BOLT, **change), NOON)  # type: ignore[arg-type]
+    assert archival.latest(tx, STAR, Scope(GUILD)) == []
+
+
+def test_the_limits_themselves_are_allowed(tx: Tx) -> None:
+    new = replace(
+        BOLT, content="x" * archival.MAX_CONTENT, label="l" * 200, category="a-1/b_2/c.3/Größe", tags=("a", "a")
+    )
+    entry = archival.insert(tx, STAR, new, NOON)
+    assert (len(entry.content), entry.category, entry.tags) == (archival.MAX_CONTENT, "a-1/b_2/c.3/Größe", ("a",))
+
+
+def test_an_appended_line_is_stored_found_and_trusted_no_more_than_its_source(tx: Tx) -> None:
+    entry = archival.insert(tx, STAR, replace(BOLT, label="pets"), NOON)
+    strangers = Origin(Scope(GUILD), Trust.STRANGER, BOB, MessageId(9))
+    longer = archival.append(tx, STAR, "pets", "  Bob has a tortoise ", strangers, LATER)
+    assert longer.content == f"{BOLT.content}\nBob has a tortoise"
+    assert (longer.id, longer.trust, longer.people, longer.messages) == (entry.id, Trust.STRANGER, (ANN, BOB), (9,))
+    assert (longer.created_at, longer.updated_at, longer.last_seen) == (NOON, LATER, LATER)
+    assert found(tx, "tortoise hamster") == [entry.id]
+    trusted = archival.append(tx, STAR, "pets", "So says the owner", replace(strangers, trust=Trust.OWNER), LATER)
+    assert trusted.trust == Trust.STRANGER
+    assert trusted.people == (ANN, BOB)
+    check_index(tx)
+
+
+def test_an_append_is_refused_when_empty_or_too_long(tx: Tx) -> None:
+    entry = put(tx, "x" * (archival.MAX_CONTENT - 2))
+    for text in (" ", "xx"):
+        with pytest.raises(Refused):
+            archival.append(tx, STAR, entry.id, text, HERE, NOON)
+    assert len(archival.append(tx, STAR, entry.id, "x", HERE, NOON).content) == archival.MAX_CONTENT
+    with pytest.raises(EntryNotFound):
+        archival.append(tx, MOON, entry.id, "x", HERE, NOON)
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=str)
+def test_nothing_is_appended_where_somebody_reads_it_who_may_not_know(tx: Tx, scope: Scope) -> None:
+    for audience in AUDIENCES:
+        entry = put(tx, f"for {audience}", audience)
+        if scope.may_use(audience) and may_write_down(scope, audience):
+            archival.append(tx, STAR, entry.id, "more", replace(HERE, scope=scope), LATER)
+        else:
+            with pytest.raises((Refused, EntryNotFound)):
+                archival.append(tx, STAR, entry.id, "more", replace(HERE, scope=scope), LATER)
+
+
+def test_what_was_said_in_private_is_not_appended_to_what_the_guild_reads(tx: Tx) -> None:
+    entry = put(tx, "for everybody", GUILD, label="notes")
+    in_private = replace(HERE, scope=Scope(ANNS, frozenset({GUILD})))
+    with pytest.raises(Refused, match="guild:1, who may not know"):
+        archival.append(tx, STAR, "notes", "a secret", in_private, LATER)
+    assert archival.read(tx, STAR, entry.id, Scope(GUILD)).content == "for everybody"
+
+
+def test_a_deleted_entry_is_gone_with_its_words_and_notes_of_use(tx: Tx) -> None:
+    add_turn(tx, TurnId(7))
+    entry, other = put(tx, "hamster", label="pets"), put(tx, "tortoise")
+    for row in (entry, other):
+        tx.insert("turn_uses", {"turn_id": 7, "kind": "entry", "row_id": row.id, "audience": GUILD})
+    assert archival.delete(tx, STAR, "pets", Scope(GUILD)).entry == entry
+    assert found(tx, "hamster") == []
+    assert found(tx, "tortoise") == [other.id]
+    assert [row[0] for row in tx.all("SELECT row_id FROM turn_uses")] == [other.id]
+    with pytest.raises(EntryNotFound, match="'pets'"):
+        archival.delete(tx, STAR, "pets", Scope(GUILD))
+    check_index(tx)
+
+
+def test_a_deletion_takes_chunks_and_superseded_forms_along(tx: Tx) -> None:
+    entry, old, older, chunk, other = (put(tx, text) for text in ("new", "old", "older", "chunk", "other"))
+    tx.run("UPDATE archival_entries SET superseded_by = ? WHERE id = ?", (entry.id, old.id))
+    tx.run("UPDATE archival_entries SET superseded_by = ? WHERE id = ?", (old.id, older.id))
+    tx.run("UPDATE archival_entries SET parent_entry_id = ? WHERE id = ?", (entry.id, chunk.id))
+    archival.delete(tx, STAR, entry.id, Scope(GUILD))
+    assert [row[0] for row in tx.all("SELECT id FROM archival_entries")] == [other.id]
+
+
+def test_a_deletion_names_every_message_that_holds_the_words(tx: Tx) -> None:
+    turns = [TurnId(n) for n in range(1, 6)]
+    for turn in turns:
+        add_turn(tx, turn)
+    stored, repeated, appended, used, unrelated = turns
+    source, again, more = hear(tx, "1"), hear(tx, "2"), hear(tx, "3")
+    ours = [say(tx, turn) for turn in turns]
+    messages.join_batch(tx, [hear(tx, "4")], used)  # what a person said in a turn that used it is their own
+    entry = archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, message=source, turn=stored)), NOON)
+    archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, message=again, turn=repeated)), NOON)
+    archival.append(tx, STAR, entry.id, "x", replace(HERE, message=more, turn=appended), NOON)
+    tx.insert("turn_uses", {"turn_id": used, "kind": "entry", "row_id": entry.id, "audience": GUILD})
+    tx.insert("turn_uses", {"turn_id": unrelated, "kind": "message", "row_id": entry.id, "audience": GUILD})
+    expected = sorted([source, again, more, *ours[:4]])
+    assert archival.derived_messages(tx, archival.read(tx, STAR, entry.id, Scope(GUILD))) == expected
+    assert archival.delete(tx, STAR, entry.id, Scope(GUILD)).messages == expected
+
+
+def test_the_list_is_newest_first_and_can_be_of_one_person(tx: Tx) -> None:
+    first, second = put(tx, "first"), put(tx, "second")
+    bobs = archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=BOB)), NOON)
+    archival.append(tx, STAR, second.id, "Bob agrees", replace(HERE, person=BOB), NOON)
+    put(tx, "another agent's", agent=MOON)
+
+    def listed(person: PersonId | None = None, limit: int = 20) -> list[str]:
+        return [entry.id for entry in archival.latest(tx, STAR, Scope(GUILD), person, limit)]
+
+    assert listed() == [bobs.id, second.id, first.id]
+    assert listed(limit=1) == [bobs.id]
+    assert listed(BOB) == [bobs.id, second.id]
+    assert listed(ANN) == [second.id, first.id]
+
+
+def test_categories_are_counted(tx: Tx) -> None:
+    for number, category in enumerate(["work/a", "work", "work/a", ""]):
+        archival.insert(tx, STAR, replace(BOLT, content=str(number), category=category), NOON)
+    assert archival.categories(tx, STAR, Scope(GUILD)) == {"work": 1, "work/a": 2}
+    assert archival.categories(tx, MOON, Scope(GUILD)) == {}
+
+
+def _read_each(tx: Tx, entries: list[Entry], scope: Scope, reading: Callable[[str], Entry]) -> list[Audience]:
+    seen = []
+    for entry in entries:
+        try:
+            seen.append(reading(entry.id).audience)
+        except EntryNotFound:
+            continue
+    return seen
+
+
+Reading = Callable[[Tx, list[Entry], Scope], list[Audience]]
+READINGS: dict[str, Reading] = {
+    "read": lambda tx, entries, scope: _read_each(tx, entries, scope, lambda id_: archival.read(tx, STAR, id_, scope)),
+    "delete": lambda tx, entries, scope: _read_each(
+        tx, entries, scope, lambda id_: archival.delete(tx, STAR, id_, scope).entry
+    ),
+    "latest": lambda tx, _, scope: [entry.audience for entry in archival.latest(tx, STAR, scope)][::-1],
+    "latest of a person": lambda tx, _, scope: [entry.audience for entry in archival.latest(tx, STAR, scope, ANN)][
+        ::-1
+    ],
+    "categories": lambda tx, _, scope: [AUDIENCES[int(category)] for category in archival.categories(tx, STAR, scope)],
+}
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=str)
+@pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
+def test_a_reading_gives_exactly_the_rows_its_scope_may_use(tx: Tx, reading: Reading, scope: Scope) -> None:
+    entries = [
+        archival.insert(tx, STAR, NewEntry("x", at(audience), category=str(number)), NOON)
+        for number, audience in enumerate(AUDIENCES)
+    ]
+    assert reading(tx, entries, scope) == [audience for audience in AUDIENCES if scope.may_use(audience)]
+
+
+def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None:
+    add_turn(tx, TurnId(7))
+    anns = archival.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"mood": "fine"}), NOON)
+    moons = put(tx, "Ann likes tea", agent=MOON)
+    mixed = archival.insert(tx, STAR, NewEntry("a list", replace(HERE, person=BOB)), NOON)
+    archival.append(tx, STAR, mixed.id, "Ann's line", HERE, NOON)
+    nobodys = archival.insert(tx, STAR, NewEntry("from a direct message", Origin(Scope(ANNS), Trust.AGENT)), NOON)
+    bobs = archival.insert(tx, STAR, NewEntry("Bob's own", replace(HERE, person=BOB)), NOON)
+    for row in (anns, bobs):
+        tx.insert("turn_uses", {"turn_id": 7, "kind": "entry", "row_id": row.id, "audience": GUILD})
+
+    held = [anns.id, moons.id, mixed.id, nobodys.id]
+    assert archival.count_person(tx, ANN) == 4
+    exported = archival.export_person(tx, ANN)
+    assert [row["id"] for row in exported] == held
+    assert (exported[0]["content"], exported[0]["tags"], exported[0]["metadata"]) == (
+        BOLT.content,
+        ["pet"],
+        {"mood": "fine"},
+    )
+
+    assert archival.erase_person(tx, ANN) == 4
+    assert archival.count_person(tx, ANN) == 0
+    assert [row[0] for row in tx.all("SELECT id FROM archival_entries")] == [bobs.id]
+    assert [row[0] for row in tx.all("SELECT row_id FROM turn_uses")] == [bobs.id]
+    assert found(tx, "hamster") == []
+    check_index(tx)
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["insert", "append", "delete"]),
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["hamster", "tortoise", "天気です", "fish fish", ""]),
+        st.sampled_from([GUILD, PUBLIC]),
+    ),
+    max_size=20,
+)
+
+
+@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=steps)
+def test_any_order_of_inserts_appends_and_deletions_equals_the_model(
+    tx: Tx, steps: list[tuple[str, str, str, Audience]]
+) -> None:
+    tx.run("DELETE FROM archival_entries")
+    model: dict[tuple[str, Audience], str] = {}
+    for what, label, text, audience in steps:
+        key, here = (label, audience), at(audience)
+        known = model.get(key)
+        same = text in [content for (_, where), content in model.items() if where == audience]
+        try:
+            if what == "insert":
+                archival.insert(tx, STAR, NewEntry(text, here, label=label), NOON)
+                assert text
+                assert same or known is None
+                if not same:
+                    model[key] = text
+            elif what == "append":
+                # From the guild a label that only the public has means the public's, which may not know the guild.
+                archival.append(tx, STAR, label, text, here, NOON)
+                model[key] = f"{model[key]}\n{text}"
+            else:
+                deleted = archival.delete(tx, STAR, label, here.scope).entry
+                assert model.pop((label, deleted.audience)) == deleted.content
+        except Refused:
+            assert not text or known is not None or (what == "append" and (label, PUBLIC) in model)
+        except EntryNotFound:
+            assert known is None
+            assert audience == PUBLIC or (label, PUBLIC) not in model
+    stored = archival.latest(tx, STAR, Scope(GUILD), limit=100)
+    assert {(entry.label, entry.audience): entry.content for entry in stored} == model
+    for word in ("hamster", "tortoise", "天気", "fish"):
+        assert set(found(tx, word)) == {entry.id for entry in stored if word in entry.content}
+    check_index(tx)

@@ -1,0 +1,608 @@
+"""Blocks over a real database: rights, audiences, limits, what is stored, and what survives damage."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.agents import Agent, seed_agent
+from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, channel_audience, guild_audience, person_audience
+from memory.block_log import (
+    CheckpointPolicy,
+    count_person,
+    erase_person,
+    export_person,
+    open_block,
+    repair_block,
+    verify_block,
+)
+from memory.blocks import (
+    CONSTELLATION_OWNER,
+    Author,
+    Block,
+    BlockType,
+    Decision,
+    NewBlock,
+    Operation,
+    Permission,
+    append_block,
+    create_block,
+    decide,
+    delete_block,
+    ensure_block,
+    find_block,
+    replace_in_block,
+    share_block,
+    unshare_block,
+    visible_blocks,
+    write_block,
+)
+from memory.database import Connection, Database, Tx, connect
+from memory.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.errors import BlockCorrupt, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
+from memory.faults import commit_point
+from memory.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+SCHEMA = Path(__file__).parents[2] / "migrations" / "constellation" / "0001_start.sql"
+ADA, BEA = AgentId("agt_ada"), AgentId("agt_bea")
+MIA = PersonId("discord:7")
+GUILD = guild_audience(GuildId("discord:1"))
+CHANNEL = channel_audience(PlaceId("discord:11"))
+DM = person_audience(MIA)
+IN_GUILD = Scope(GUILD)
+IN_DM = Scope(DM, frozenset({GUILD}))
+IN_CHANNEL = Scope(CHANNEL, frozenset({GUILD}))
+SMALL = CheckpointPolicy(updates=3, keep=2)
+POINT = commit_point("test.blocks")
+
+
+@contextmanager
+def database() -> Iterator[Tx]:
+    with TemporaryDirectory() as folder:
+        raw = connect(Path(folder) / "carina.db")
+        raw.executescript(SCHEMA.read_text())
+        try:
+            tx = Tx(raw)
+            for identifier, name in ((ADA, "Ada"), (BEA, "Bea")):
+                seed_agent(tx, Agent(identifier, name, "", "offline", "", ()), NOW)
+            yield tx
+        finally:
+            raw.close()
+
+
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    with database() as opened:
+        yield opened
+
+
+def new(label: str = "notes", audience: Audience = GUILD, **more: Any) -> NewBlock:
+    return replace(NewBlock(ADA, label, f"About {label}.", audience, Trust.OWNER), **more)
+
+
+def author(scope: Scope = IN_GUILD, agent: AgentId = ADA, **more: Any) -> Author:
+    made = Author(agent, scope, agent_writer(agent), Trust.AGENT, NOW, TurnId(3), policy=SMALL)
+    return replace(made, **more)
+
+
+def made(tx: Tx, block: NewBlock | None = None) -> Block:
+    return create_block(tx, block or new(), SYSTEM, NOW)
+
+
+# ---------------------------------------------------------------- rights
+
+
+@pytest.mark.parametrize(
+    ("permission", "append", "overwrite", "delete"),
+    [
+        ("read_only", "DENY", "DENY", "DENY"),
+        ("partner", "ASK_PARTNER", "ASK_PARTNER", "DENY"),
+        ("human", "ASK_HUMAN", "ASK_HUMAN", "DENY"),
+        ("append", "ALLOW", "DENY", "DENY"),
+        ("read_write", "ALLOW", "ALLOW", "DENY"),
+        ("admin", "ALLOW", "ALLOW", "ALLOW"),
+    ],
+)
+def test_rights_are_those_of_the_table(permission: str, append: str, overwrite: str, delete: str) -> None:
+    given = Permission(permission)
+    assert decide(given, Operation.READ) is Decision.ALLOW
+    assert decide(given, Operation.APPEND) is Decision[append]
+    assert decide(given, Operation.OVERWRITE) is Decision[overwrite]
+    assert decide(given, Operation.DELETE) is Decision[delete]
+
+
+def test_an_edit_beyond_the_permission_is_refused_and_says_which_it_is(tx: Tx) -> None:
+    made(tx, new("rules", permission=Permission.READ_ONLY))
+    made(tx, new("diary", permission=Permission.APPEND))
+    with pytest.raises(BlockRefused, match="rules is read_only here: no append"):
+        append_block(tx, author(), "rules", "x")
+    with pytest.raises(BlockRefused, match="diary is append here: no overwrite"):
+        write_block(tx, author(), "diary", "x")
+    with pytest.raises(BlockRefused, match="no delete"):
+        delete_block(tx, author(), "diary")
+    assert append_block(tx, author(), "diary", "x").content == "x"
+
+
+@pytest.mark.parametrize("permission", [Permission.PARTNER, Permission.HUMAN])
+def test_what_needs_a_yes_is_refused_while_nobody_can_be_asked(tx: Tx, permission: Permission) -> None:
+    made(tx, new(permission=permission))
+    with pytest.raises(BlockRefused, match="approvals are not available yet"):
+        append_block(tx, author(), "notes", "x")
+
+
+def test_logs_are_appended_by_the_system_only(tx: Tx) -> None:
+    made(tx, new("event_log", type=BlockType.LOG, permission=Permission.ADMIN))
+    with pytest.raises(BlockRefused, match="read_only"):
+        append_block(tx, author(), "event_log", "x")
+    assert append_block(tx, author(writer=SYSTEM), "event_log", "it rained").content == "it rained"
+
+
+# ---------------------------------------------------------------- making and finding
+
+
+def test_a_block_begins_with_its_content_limit_and_search_words(tx: Tx) -> None:
+    core = made(tx, new("persona", PUBLIC, type=BlockType.CORE, content="I am Ada."))
+    working = made(tx)
+    assert (core.content, core.char_limit, working.char_limit) == ("I am Ada.", 2_000, 5_000)
+    found = tx.all("SELECT b.label FROM block_fts f JOIN memory_blocks b ON b.n = f.rowid WHERE block_fts MATCH 'ada'")
+    assert [row["label"] for row in found] == ["persona"]
+
+
+@pytest.mark.parametrize(
+    ("block", "error"),
+    [
+        (new(description="  "), Refused),
+        (new(label=""), Refused),
+        (new(label="two\nlines"), Refused),
+        (new(profile="a\x00"), Refused),
+        (new(content="\udc00"), Refused),
+        (new(char_limit=3, content="four"), BlockTooLong),
+    ],
+)
+def test_a_block_that_makes_no_sense_is_refused(tx: Tx, block: NewBlock, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        made(tx, block)
+
+
+def test_labels_are_unique_among_the_living_of_one_owner_and_audience(tx: Tx) -> None:
+    made(tx)
+    made(tx, new(audience=PUBLIC))
+    made(tx, new(owner=BEA))
+    with pytest.raises(BlockExists):
+        made(tx)
+
+
+def test_a_deleted_block_frees_its_label_and_is_not_found_by_its_words(tx: Tx) -> None:
+    made(tx, new(permission=Permission.ADMIN, content="zebra"))
+    delete_block(tx, author(), "notes")
+    assert visible_blocks(tx, ADA, IN_GUILD) == []
+    assert tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH 'zebra'") == []
+    assert made(tx).content == ""
+
+
+def test_blocks_come_core_first_then_working_by_label_and_others_only_when_asked(tx: Tx) -> None:
+    for label, kind in (("b", "working"), ("z", "core"), ("a", "working"), ("old", "archival"), ("log", "log")):
+        made(tx, new(label, type=BlockType(kind)))
+    assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["z", "a", "b"]
+    everything = visible_blocks(tx, ADA, IN_GUILD, tuple(BlockType))
+    assert [block.label for block in everything] == ["z", "a", "b", "old", "log"]
+
+
+def test_working_blocks_can_be_narrowed_to_the_pinned_and_those_referred_to(tx: Tx) -> None:
+    made(tx, new("core", type=BlockType.CORE))
+    made(tx, new("pinned", pinned=True))
+    by_id = made(tx, new("by id"))
+    for label in ("by label", "neither"):
+        made(tx, new(label))
+    seen = visible_blocks(tx, ADA, IN_GUILD, referred=["by label", by_id.id])
+    assert [block.label for block in seen] == ["core", "by id", "by label", "pinned"]
+
+
+def test_only_blocks_that_the_scope_may_use_are_seen(tx: Tx) -> None:
+    for audience in (PUBLIC, GUILD, CHANNEL, DM, OWNER):
+        made(tx, new(f"in {audience}", audience))
+    made(tx, new("elsewhere", guild_audience(GuildId("discord:2"))))
+
+    def seen(scope: Scope) -> set[str]:
+        return {block.audience for block in visible_blocks(tx, ADA, scope)}
+
+    assert seen(Scope(PUBLIC)) == {PUBLIC}
+    assert seen(IN_GUILD) == {PUBLIC, GUILD}
+    assert seen(IN_CHANNEL) == {PUBLIC, GUILD, CHANNEL}
+    assert seen(IN_DM) == {PUBLIC, GUILD, DM}
+    assert DM not in seen(Scope(OWNER))
+    with pytest.raises(BlockNotFound, match=r"there are: in guild:discord:1, in public$"):
+        find_block(tx, ADA, "in owner", IN_GUILD)
+
+
+def test_of_several_instances_the_own_audience_comes_first_then_the_widest(tx: Tx) -> None:
+    for audience in (GUILD, CHANNEL, PUBLIC):
+        made(tx, new(audience=audience))
+    assert find_block(tx, ADA, "notes", IN_CHANNEL).audience == CHANNEL
+    assert find_block(tx, ADA, "notes", IN_DM).audience == PUBLIC
+
+
+# ---------------------------------------------------------------- editing
+
+
+def test_edits_change_text_search_words_and_trust(tx: Tx) -> None:
+    made(tx, new(content="likes tea"))
+    assert replace_in_block(tx, author(), "notes", "tea", "coffee").content == "likes coffee"
+    block = append_block(tx, author(trust=Trust.STRANGER, now=NOW + timedelta(minutes=1)), "notes", " and cake")
+    assert block == find_block(tx, ADA, "notes", IN_GUILD)
+    assert (block.content, block.trust, block.updated_at) == (
+        "likes coffee and cake",
+        Trust.STRANGER,
+        NOW + timedelta(minutes=1),
+    )
+    assert len(tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH 'cake'")) == 1
+    assert tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH 'tea'") == []
+    assert write_block(tx, author(), "notes", "").content == ""
+
+
+def test_a_write_over_the_limit_is_refused_with_the_numbers_and_nothing_is_cut(tx: Tx) -> None:
+    made(tx, new("persona", type=BlockType.CORE, content="x" * 1_990))
+    with pytest.raises(BlockTooLong, match="block persona is at 1,990 of 2,000 characters; this adds 45"):
+        append_block(tx, author(), "persona", "y" * 45)
+    assert find_block(tx, ADA, "persona", IN_GUILD).content == "x" * 1_990
+    tx.run("UPDATE memory_blocks SET char_limit = 10")
+    assert len(write_block(tx, author(), "persona", "x" * 1_000).content) == 1_000
+
+
+def test_a_replacement_that_finds_nothing_is_refused(tx: Tx) -> None:
+    made(tx, new(content="likes tea"))
+    with pytest.raises(Refused, match="'coffee' does not occur"):
+        replace_in_block(tx, author(), "notes", "coffee", "tea")
+
+
+def test_an_edit_that_changes_nothing_stores_nothing(tx: Tx) -> None:
+    block = made(tx, new(content="same"))
+    assert write_block(tx, author(now=NOW + timedelta(days=1)), "notes", "same") == block
+    assert tx.all("SELECT seq FROM memory_block_updates")[0]["seq"] == 1
+
+
+def test_each_change_names_writer_and_turn_and_a_writer_keeps_its_peer(tx: Tx) -> None:
+    block = made(tx, new(content="a"))
+    for writer in (agent_writer(ADA), person_writer(MIA), agent_writer(ADA), job_writer("sleep")):
+        append_block(tx, author(writer=writer), "notes", "b")
+    changes = open_block(tx, block.id, SYSTEM, NOW).document.changes()
+    assert [(change.writer, change.turn, change.seq) for change in changes] == [
+        ("system", None, 1),
+        ("agent:agt_ada", 3, 2),
+        ("person:discord:7", 3, 3),
+        ("agent:agt_ada", 3, 4),
+        ("job:sleep", 3, 5),
+    ]
+    assert len({row["peer"] for row in tx.all("SELECT peer FROM memory_block_writers")}) == 4
+
+
+# ---------------------------------------------------------------- audience and instances
+
+
+def test_what_was_said_in_private_is_not_written_where_others_read_and_the_right_block_is_named(tx: Tx) -> None:
+    made(tx, new("persona", PUBLIC))
+    with pytest.raises(BlockRefused, match=r"read by others \(public\) than hear this; no block here may be written"):
+        append_block(tx, author(IN_CHANNEL), "persona", "x")
+    made(tx, new("rules", CHANNEL, permission=Permission.READ_ONLY))
+    made(tx, new("channel_notes", CHANNEL))
+    with pytest.raises(BlockRefused, match="write to channel_notes instead"):
+        append_block(tx, author(IN_CHANNEL), "persona", "x")
+    assert find_block(tx, ADA, "persona", IN_CHANNEL).content == ""
+
+
+def test_a_template_makes_the_instance_of_the_turns_audience(tx: Tx) -> None:
+    made(tx, new(content="for the guild"))
+    template = new(about=MIA)
+    block = append_block(tx, author(IN_DM, template=template), "notes", "for Mia")
+    assert (block.audience, block.content, block.about) == (DM, "for Mia", MIA)
+    assert append_block(tx, author(IN_DM, template=template), "notes", " alone").id == block.id
+    assert find_block(tx, ADA, "notes", IN_GUILD).content == "for the guild"
+
+
+def test_a_template_of_another_label_or_owner_is_no_help(tx: Tx) -> None:
+    made(tx)
+    for template in (new("other"), new(owner=BEA)):
+        with pytest.raises(BlockRefused):
+            append_block(tx, author(IN_DM, template=template), "notes", "x")
+    assert len(visible_blocks(tx, ADA, IN_DM)) == 1
+
+
+def test_ensuring_makes_a_block_once_and_then_renews_only_profile_and_description(tx: Tx) -> None:
+    first = ensure_block(tx, new(profile="Mia, member", content="begin"), SYSTEM, NOW)
+    append_block(tx, author(), "notes", " more")
+    again = ensure_block(
+        tx, new(profile="Mia, moderator", description="People.", content="other", pinned=True), SYSTEM, NOW
+    )
+    assert again.id == first.id
+    assert (again.profile, again.description, again.content) == ("Mia, moderator", "People.", "begin more")
+    assert not again.pinned
+    assert ensure_block(tx, new(audience=DM), SYSTEM, NOW).id != first.id
+
+
+# ---------------------------------------------------------------- sharing
+
+
+def test_a_shared_block_is_seen_edited_as_far_as_allowed_and_lost_again(tx: Tx) -> None:
+    block = made(tx, new(content="one"))
+    share_block(tx, block, BEA, Permission.READ_ONLY, NOW)
+    shared = find_block(tx, BEA, "notes", IN_GUILD)
+    assert (shared.shared_from, shared.access, shared.permission) == ("Ada", "read_only", "read_write")
+    with pytest.raises(BlockRefused):
+        append_block(tx, author(agent=BEA), "notes", "x")
+    share_block(tx, block, BEA, Permission.APPEND, NOW)
+    append_block(tx, author(agent=BEA), "notes", " two")
+    assert find_block(tx, ADA, "notes", IN_GUILD).content == "one two"
+    assert visible_blocks(tx, BEA, Scope(PUBLIC)) == []
+    assert unshare_block(tx, block.id, BEA)
+    assert not unshare_block(tx, block.id, BEA)
+    assert visible_blocks(tx, BEA, IN_GUILD) == []
+
+
+def test_a_shared_label_that_clashes_is_addressed_by_its_owner(tx: Tx) -> None:
+    share_block(tx, made(tx, new(content="of Ada")), BEA, Permission.READ_WRITE, NOW)
+    made(tx, new(owner=BEA, content="of Bea"))
+    assert find_block(tx, BEA, "notes", IN_GUILD).content == "of Bea"
+    for address in ("Ada/notes", f"{ADA}/notes"):
+        assert find_block(tx, BEA, address, IN_GUILD).content == "of Ada"
+    assert append_block(tx, author(agent=BEA), "Ada/notes", "!").content == "of Ada!"
+
+
+def test_a_label_that_two_others_use_must_be_given_with_its_owner(tx: Tx) -> None:
+    share_block(tx, made(tx), BEA, Permission.READ_ONLY, NOW)
+    made(tx, new(owner=CONSTELLATION_OWNER))
+    with pytest.raises(BlockNotFound, match="Ada/notes or _constellation_/notes"):
+        find_block(tx, BEA, "notes", IN_GUILD)
+    assert find_block(tx, BEA, "_constellation_/notes", IN_GUILD).owner == CONSTELLATION_OWNER
+
+
+def test_a_share_gives_no_more_than_the_block_allows_its_owner(tx: Tx) -> None:
+    share_block(tx, made(tx, new(permission=Permission.PARTNER)), BEA, Permission.READ_WRITE, NOW)
+    assert find_block(tx, BEA, "notes", IN_GUILD).access is Permission.PARTNER
+
+
+def test_a_block_of_the_constellation_has_a_level_for_each_agent(tx: Tx) -> None:
+    block = made(tx, new("partner_profile", owner=CONSTELLATION_OWNER, permission=Permission.READ_ONLY))
+    share_block(tx, block, BEA, Permission.READ_WRITE, NOW)
+    with pytest.raises(BlockRefused):
+        append_block(tx, author(), "partner_profile", "x")
+    assert append_block(tx, author(agent=BEA), "partner_profile", "x").shared_from is None
+
+
+def test_shares_that_make_no_sense_are_refused(tx: Tx) -> None:
+    block = made(tx)
+    for agent, permission in ((BEA, "admin"), (ADA, "append"), (AgentId("nobody"), "append")):
+        with pytest.raises(Refused):
+            share_block(tx, block, agent, Permission(permission), NOW)
+
+
+# ---------------------------------------------------------------- storage and damage
+
+
+def counts(tx: Tx) -> tuple[list[int], list[int]]:
+    """The checkpoints' and the updates' numbers."""
+    checkpoints = tx.all("SELECT up_to_seq FROM memory_block_checkpoints ORDER BY 1")
+    return [row[0] for row in checkpoints], [
+        row[0] for row in tx.all("SELECT seq FROM memory_block_updates ORDER BY 1")
+    ]
+
+
+def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx: Tx) -> None:
+    block = made(tx)
+    for _ in range(3):
+        append_block(tx, author(), "notes", "a")
+    assert counts(tx) == ([3], [1, 2, 3])
+    for _ in range(8):
+        append_block(tx, author(), "notes", "b")
+    assert counts(tx) == ([6, 9], [7, 8, 9, 10, 11])
+    assert verify_block(tx, block.id) == []
+
+
+def test_checkpoints_come_by_size_and_by_age(tx: Tx) -> None:
+    made(tx)
+    append_block(tx, author(policy=CheckpointPolicy(size=500)), "notes", "x" * 600)
+    assert counts(tx)[0] == [1]
+    append_block(tx, author(policy=CheckpointPolicy()), "notes", "y")
+    append_block(tx, author(policy=CheckpointPolicy(), now=NOW + timedelta(hours=1)), "notes", "z")
+    assert counts(tx)[0] == [1, 3]
+    with pytest.raises(ValueError, match="keep >= 2"):
+        CheckpointPolicy(keep=1)
+
+
+def filled(tx: Tx, edits: int) -> Block:
+    block = made(tx)
+    for number in range(edits):
+        block = append_block(tx, author(), "notes", f"{number} ")
+    return block
+
+
+SET_UPDATE = "UPDATE memory_block_updates SET update_blob = ? WHERE seq = ?"
+SET_CHECKPOINT = "UPDATE memory_block_checkpoints SET snapshot = ? WHERE up_to_seq = ?"
+
+
+def test_a_bad_checkpoint_is_quarantined_and_rebuilt_without_loss(tx: Tx) -> None:
+    block = filled(tx, 7)
+    assert tx.run(SET_CHECKPOINT, (b"noise", 6))
+    assert verify_block(tx, block.id) == ["checkpoint 6 does not match its checksum"]
+    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 5 6 on"
+    row = tx.one("SELECT kind, seq, reason, audience FROM memory_block_quarantine")
+    assert row is not None
+    assert (row["kind"], row["seq"], row["audience"]) == ("checkpoint", 6, GUILD)
+    assert row["reason"] == "checkpoint 6 does not match its checksum"
+    assert verify_block(tx, block.id) == []
+    writers = [change.writer for change in open_block(tx, block.id, SYSTEM, NOW).document.changes()]
+    assert writers == ["agent:agt_ada"] * 8
+
+
+def test_text_of_a_lost_update_comes_back_from_the_row_as_a_change_by_the_system(tx: Tx) -> None:
+    block = filled(tx, 5)
+    assert tx.run(SET_UPDATE, (b"noise", 4))
+    repairs = repair_block(tx, block.id, NOW)
+    assert repairs == (
+        "update 4 does not match its checksum",
+        "update 5 builds on update 4, which is lost",
+        "changes 4 to 5 are lost",
+    )
+    assert [row["seq"] for row in tx.all("SELECT seq FROM memory_block_quarantine ORDER BY seq")] == [4, 5]
+    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 on"
+    changes = open_block(tx, block.id, SYSTEM, NOW).document.changes()
+    assert [(change.writer, change.seq) for change in changes][3:] == [("system", 6), ("agent:agt_ada", 7)]
+    assert verify_block(tx, block.id) == []
+    assert repair_block(tx, block.id, NOW) == ()
+
+
+def test_an_update_row_that_vanished_is_noticed(tx: Tx) -> None:
+    block = filled(tx, 5)
+    tx.run("DELETE FROM memory_block_updates WHERE seq = 5")
+    assert verify_block(tx, block.id) == ["update 5 is missing"]
+    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 on"
+
+
+def test_after_a_lossy_repair_no_number_of_an_operation_is_given_twice(tx: Tx) -> None:
+    block = filled(tx, 2)
+    before = {row["peer"] for row in tx.all("SELECT peer FROM memory_block_writers")}
+    assert tx.run(SET_UPDATE, (b"noise", 2))
+    append_block(tx, author(), "notes", "on")
+    after = {row["peer"] for row in tx.all("SELECT peer FROM memory_block_writers")}
+    assert not before & after
+    assert verify_block(tx, block.id) == []
+
+
+def test_when_nothing_is_sound_the_edit_fails_and_the_text_stays(tx: Tx) -> None:
+    block = filled(tx, 2)
+    assert tx.run(SET_UPDATE, (b"noise", 1))
+    with pytest.raises(BlockCorrupt, match="its last text still stands"):
+        append_block(tx, author(), "notes", "on")
+    assert find_block(tx, ADA, "notes", IN_GUILD).content == "0 1 "
+    assert verify_block(tx, block.id) == ["update 1 does not match its checksum"]
+    with pytest.raises(BlockCorrupt):
+        repair_block(tx, block.id, NOW)
+
+
+def test_verifying_compares_the_row_with_the_document(tx: Tx) -> None:
+    block = filled(tx, 3)
+    tx.run("UPDATE memory_blocks SET content = 'else'")
+    tx.run("UPDATE memory_block_checkpoints SET frontier = x'00'")
+    assert verify_block(tx, block.id) == [
+        "checkpoint 3 is of another version",
+        "the text in the row (4 characters) is not the document's (6)",
+    ]
+    assert verify_block(tx, type(block.id)("blk_none")) == ["there is no block blk_none"]
+
+
+Edit = tuple[int, str, int, int, str]
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
+EDITS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(["append", "replace", "write"]), st.integers(), st.integers(), TEXTS),
+    max_size=14,
+)
+WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"))
+
+
+def apply(tx: Tx, model: str, edit: Edit) -> str:
+    """One edit on the block and on a plain string."""
+    writer, kind, one, other, text = edit
+    who = author(writer=WRITERS[writer])
+    if kind == "append":
+        append_block(tx, who, "notes", text)
+        return model + text
+    start, end = sorted((one % (len(model) + 1), other % (len(model) + 1)))
+    if kind == "write":
+        whole = model[:start] + text + model[end:]
+        write_block(tx, who, "notes", whole)
+        return whole
+    part = model[start:end]
+    if part:
+        replace_in_block(tx, who, "notes", part, text)
+        return model.replace(part, text)
+    return model
+
+
+@settings(max_examples=40, deadline=None)
+@given(edits=EDITS)
+def test_any_edits_by_several_writers_equal_a_plain_string(edits: list[Edit]) -> None:
+    with database() as tx:
+        block, model = made(tx), ""
+        for edit in edits:
+            model = apply(tx, model, edit)
+            assert find_block(tx, ADA, "notes", IN_GUILD).content == model
+            assert open_block(tx, block.id, SYSTEM, NOW).document.text() == model
+        assert verify_block(tx, block.id) == []
+        numbers = [change.seq for change in open_block(tx, block.id, SYSTEM, NOW).document.changes()]
+        assert numbers == list(range(1, len(numbers) + 1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_damage_to_any_blob_never_empties_a_block_silently(data: st.DataObject) -> None:
+    with database() as tx:
+        block = filled(tx, data.draw(st.integers(1, 12)))
+        updates = tx.all("SELECT seq FROM memory_block_updates")
+        checkpoints = tx.all("SELECT up_to_seq AS seq FROM memory_block_checkpoints")
+        for statement, rows in ((SET_UPDATE, updates), (SET_CHECKPOINT, checkpoints)):
+            for row in rows:
+                if data.draw(st.booleans()):
+                    tx.run(statement, (data.draw(st.binary(max_size=400)), row["seq"]))
+        try:
+            assert append_block(tx, author(), "notes", "on").content == block.content + "on"
+        except BlockCorrupt:
+            assert find_block(tx, ADA, "notes", IN_GUILD).content == block.content
+            assert verify_block(tx, block.id)
+        else:
+            assert open_block(tx, block.id, SYSTEM, NOW).document.text() == block.content + "on"
+            assert repair_block(tx, block.id, NOW) == ()
+
+
+# ---------------------------------------------------------------- people, and the database's own writer
+
+
+def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) -> None:
+    made(tx, new("mia", about=MIA, content="likes tea", permission=Permission.ADMIN))
+    made(tx, new("whispers", DM, content="secret"))
+    made(tx, new("other", content="stays"))
+    for _ in range(3):
+        append_block(tx, author(), "mia", ".")
+    tx.run(
+        "INSERT INTO memory_block_quarantine SELECT block_id, 1, 'update', x'00', '', audience, '' "
+        "FROM memory_block_checkpoints"
+    )
+    delete_block(tx, author(), "mia")
+    rows = export_person(tx, MIA)
+    assert [row["table"].removeprefix("memory_") for row in rows].count("blocks") == 2
+    assert {row["table"] for row in rows} == {
+        f"memory_block{rest}" for rest in ("s", "_updates", "_checkpoints", "_quarantine")
+    }
+    assert "likes tea..." in [row.get("content") for row in rows]
+    assert count_person(tx, MIA) == len(rows) == erase_person(tx, MIA)
+    assert count_person(tx, MIA) == 0
+    assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["other"]
+    assert (
+        tx.all("SELECT 1 FROM memory_block_writers w LEFT JOIN memory_blocks b ON b.id = w.block_id WHERE b.id IS NULL")
+        == []
+    )
+
+
+async def test_a_refused_edit_rolls_back_alone_beside_others_in_one_commit(tmp_path: Path) -> None:
+    raw: Connection = connect(tmp_path / "carina.db")
+    raw.executescript(SCHEMA.read_text())
+    raw.close()
+    async with Database.open(tmp_path / "carina.db") as opened:
+        await opened.write(POINT, lambda tx: made(tx, new(char_limit=5)))
+        edits: list[Callable[[Tx], Block]] = [
+            lambda tx: append_block(tx, author(), "notes", "abc"),
+            lambda tx: append_block(tx, author(), "notes", "too long"),
+            lambda tx: append_block(tx, author(), "notes", "de"),
+        ]
+        first, second, third = [opened.submit(POINT, edit) for edit in edits]
+        assert (await first).content == "abc"
+        with pytest.raises(BlockTooLong):
+            await second
+        assert (await third).content == "abcde"
+        assert (await opened.read(lambda rows: find_block(rows, ADA, "notes", IN_GUILD))).content == "abcde"

@@ -1,0 +1,344 @@
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory import messages
+from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.database import Database, Rows, Tx, connect
+from memory.faults import commit_point
+from memory.fulltext import match_query
+from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
+from memory.messages import Heard, Message, Said
+
+SCHEMA = Path("migrations/constellation/0001_start.sql").read_text(encoding="utf-8")
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
+STAR, TURN = AgentId("agent_star"), TurnId(77)
+GUILD = Audience("guild:1")
+WRITE = commit_point("tests.messages")
+
+AUDIENCES = [
+    PUBLIC,
+    OWNER,
+    GUILD,
+    Audience("guild:2"),
+    Audience("channel:discord:1"),
+    Audience("channel:discord:2"),
+    Audience("person:discord:ann"),
+    Audience("person:discord:bob"),
+]
+SCOPES = [
+    *(Scope(audience) for audience in AUDIENCES),
+    Scope(Audience("channel:discord:1"), frozenset({GUILD})),
+    Scope(Audience("person:discord:ann"), frozenset({GUILD, Audience("guild:2")})),
+]
+
+HEARD = Heard(
+    place=PLACE,
+    person=ANN,
+    speaker="Ann",
+    text="My hamster is called Bolt",
+    source="discord",
+    external_id="900",
+    audience=GUILD,
+    trust=Trust.APPROVED,
+    at=NOON,
+    metadata={"reply_to": "899"},
+)
+SAID = Said(
+    turn=TURN,
+    sequence=0,
+    place=PLACE,
+    agent=STAR,
+    person=ANN,
+    speaker="Star",
+    role="assistant",
+    text="What a fine name, Bolt",
+    source="discord",
+    audience=GUILD,
+    trust=Trust.AGENT,
+    at=NOON,
+)
+
+
+@pytest.fixture
+def tx(tmp_path: Path) -> Iterator[Tx]:
+    raw = connect(tmp_path / "carina.db")
+    raw.executescript(SCHEMA)
+    raw.execute("BEGIN")
+    writing = Tx(raw)
+    add_agent(writing)
+    yield writing
+    raw.close()
+
+
+def add_agent(tx: Tx) -> None:
+    agent = {"id": STAR, "name": "Star", "model": "", "system_prompt": "", "enabled_tools": "[]"}
+    tx.insert("agents", {**agent, "created_at": "", "updated_at": ""})
+
+
+def add_turn(tx: Tx) -> None:
+    turn = {"id": str(TURN), "agent_id": STAR, "place_id": PLACE, "audience": GUILD, "status": "done", "started_at": ""}
+    tx.insert("turns", {**turn, "trust": "2"})
+
+
+def found(rows: Rows, query: str) -> list[int]:
+    match = match_query(query, mode="all")
+    return [row[0] for row in rows.all("SELECT rowid FROM message_fts WHERE message_fts MATCH ? ORDER BY 1", (match,))]
+
+
+def check_index(tx: Tx) -> None:
+    """The index holds what one made anew from the table would hold, and is sound in itself."""
+    tx.run("INSERT INTO message_fts (message_fts) VALUES ('integrity-check')")
+    tokenizer = "tokenize='porter unicode61 remove_diacritics 2'"
+    tx.run("CREATE VIRTUAL TABLE IF NOT EXISTS temp.anew USING fts5(search_text, " + tokenizer + ")")
+    tx.run("CREATE VIRTUAL TABLE IF NOT EXISTS temp.new_words USING fts5vocab(temp, anew, instance)")
+    tx.run("CREATE VIRTUAL TABLE IF NOT EXISTS temp.old_words USING fts5vocab(main, message_fts, instance)")
+    tx.run("DELETE FROM anew")
+    tx.run("INSERT INTO anew (rowid, search_text) SELECT id, search_text FROM messages")
+    words = "SELECT term || ' ' || doc || ' ' || offset FROM "
+    assert [row[0] for row in tx.all(words + "old_words")] == [row[0] for row in tx.all(words + "new_words")]
+
+
+def by_id(rows: Rows, message: MessageId) -> Message:
+    return messages.by_ids(rows, [message], Scope(GUILD))[0]
+
+
+def test_a_heard_message_is_read_back_as_it_was(tx: Tx) -> None:
+    message = by_id(tx, messages.add_heard(tx, HEARD))
+    assert (message.place, message.person, message.agent, message.speaker) == (PLACE, ANN, None, "Ann")
+    assert (message.text, message.role, message.metadata) == (HEARD.text, "user", {"reply_to": "899"})
+    assert (message.source, message.external_id, message.audience) == ("discord", "900", GUILD)
+    assert (message.trust, message.created_at, message.revision) == (Trust.APPROVED, NOON, 0)
+    assert (message.edited_at, message.deleted_at, message.batch) == (None, None, None)
+    assert not message.archived
+
+
+def test_a_message_that_arrives_twice_is_stored_once(tx: Tx) -> None:
+    first = messages.add_heard(tx, HEARD)
+    assert messages.add_heard(tx, replace(HEARD, text="again")) == first
+    assert messages.add_heard(tx, replace(HEARD, source="bluesky")) != first
+    assert messages.add_heard(tx, replace(HEARD, external_id=None)) != first
+    assert messages.add_heard(tx, replace(HEARD, external_id=None)) != first
+    assert by_id(tx, first).text == HEARD.text
+
+
+def test_a_message_is_found_by_its_words_its_speaker_and_its_day(tx: Tx) -> None:
+    message = messages.add_heard(tx, HEARD)
+    for query in ("hamsters", "Ann", "22 November 2026", "2026-11-22"):
+        assert found(tx, query) == [message]
+    assert found(tx, "tortoise") == []
+
+
+def test_text_that_sqlite_cannot_hold_is_stored_without_it(tx: Tx) -> None:
+    message = messages.add_heard(tx, replace(HEARD, text="half \ud83d and \x00null", speaker="A\x00nn"))
+    assert by_id(tx, message).text == "half  and null"
+    assert by_id(tx, message).speaker == "Ann"
+
+
+def test_our_rows_keep_their_turn_and_tool_results_are_not_searched(tx: Tx) -> None:
+    said = messages.add_said(tx, SAID)
+    call = {"tool_call_id": "c1", "tool_name": "recall"}
+    calls = messages.add_said(tx, replace(SAID, sequence=1, text="", tool_args='{"q": "x"}', **call))  # type: ignore[arg-type]
+    result = messages.add_said(tx, replace(SAID, sequence=2, role="tool", text="Bolt Bolt", tool_call_id="c1"))
+    assert found(tx, "Bolt") == [said]
+    assert found(tx, "Star") == [said]
+    rows = messages.of_batch(tx, TURN, Scope(GUILD))
+    assert [(row.id, row.sequence, row.role) for row in rows] == [
+        (said, 0, "assistant"),
+        (calls, 1, "assistant"),
+        (result, 2, "tool"),
+    ]
+    assert (rows[1].tool_call_id, rows[1].tool_name, rows[1].tool_args) == ("c1", "recall", '{"q": "x"}')
+    assert rows[0].agent == STAR
+
+
+def test_joined_messages_belong_to_the_turn(tx: Tx) -> None:
+    ids = [messages.add_heard(tx, replace(HEARD, external_id=str(n))) for n in range(3)]
+    assert messages.join_batch(tx, ids[:2], TURN) == 2
+    said = messages.add_said(tx, SAID)
+    assert [row.id for row in messages.of_batch(tx, TURN, Scope(GUILD))] == [*ids[:2], said]
+
+
+def test_a_conversation_is_the_newest_messages_oldest_first(tx: Tx) -> None:
+    ids = [messages.add_heard(tx, replace(HEARD, external_id=str(n))) for n in range(6)]
+    messages.add_heard(tx, replace(HEARD, place=PlaceId("discord:2"), external_id="elsewhere"))
+    tx.run("UPDATE messages SET is_archived = 1 WHERE id = ?", (ids[4],))
+
+    def listed(limit: int, before: MessageId | None = None) -> list[MessageId]:
+        return [row.id for row in messages.conversation(tx, PLACE, Scope(GUILD), limit, before)]
+
+    assert listed(3) == [ids[2], ids[3], ids[5]]
+    assert listed(2, before=ids[2]) == ids[:2]
+    assert listed(0) == []
+    assert listed(-1) == []
+
+
+def test_an_edit_replaces_the_text_and_its_words(tx: Tx) -> None:
+    message = messages.add_heard(tx, HEARD)
+    edited = messages.edit_heard(tx, "discord", "900", "My tortoise is called Bolt", NOON + timedelta(seconds=5))
+    assert edited is not None
+    assert (edited.id, edited.text, edited.revision) == (message, "My tortoise is called Bolt", 1)
+    assert edited.edited_at == NOON + timedelta(seconds=5)
+    assert found(tx, "hamster") == []
+    assert found(tx, "tortoise Ann 2026-11-22") == [message]
+    check_index(tx)
+
+
+def test_an_edit_that_comes_late_or_twice_changes_nothing(tx: Tx) -> None:
+    message = messages.add_heard(tx, HEARD)
+    later = NOON + timedelta(seconds=9, microseconds=123_456)
+    assert messages.edit_heard(tx, "discord", "900", "newest", later)
+    assert messages.edit_heard(tx, "discord", "900", "older", later - timedelta(seconds=1)) is None
+    assert messages.edit_heard(tx, "discord", "900", "newest", later) is None
+    assert (by_id(tx, message).text, by_id(tx, message).revision) == ("newest", 1)
+    assert messages.edit_heard(tx, "discord", "unknown", "x", later) is None
+    assert messages.edit_heard(tx, "bluesky", "900", "x", later) is None
+
+
+def test_a_deletion_removes_text_words_and_metadata_and_keeps_the_place(tx: Tx) -> None:
+    message = messages.add_heard(tx, HEARD)
+    deleted = messages.delete_heard(tx, "discord", "900", NOON + timedelta(hours=1))
+    assert deleted is not None
+    assert (deleted.id, deleted.text, deleted.metadata, deleted.revision) == (message, "", {}, 1)
+    assert deleted.deleted_at == NOON + timedelta(hours=1)
+    assert found(tx, "hamster") == found(tx, "Ann") == []
+    assert [row.id for row in messages.conversation(tx, PLACE, Scope(GUILD), 5)] == [message]
+    check_index(tx)
+
+
+def test_a_deleted_message_stays_deleted(tx: Tx) -> None:
+    message = messages.add_heard(tx, HEARD)
+    assert messages.delete_heard(tx, "discord", "900", NOON)
+    assert messages.delete_heard(tx, "discord", "900", NOON + timedelta(hours=1)) is None
+    assert messages.edit_heard(tx, "discord", "900", "back", NOON + timedelta(hours=1)) is None
+    assert messages.add_heard(tx, HEARD) == message
+    assert (by_id(tx, message).text, by_id(tx, message).deleted_at) == ("", NOON)
+    assert messages.delete_heard(tx, "discord", "unknown", NOON) is None
+
+
+def test_redacting_our_rows_takes_the_words_and_leaves_the_pairing(tx: Tx) -> None:
+    said = messages.add_said(tx, replace(SAID, tool_call_id="c1", tool_name="recall", tool_args='{"q": "Bolt"}'))
+    other = messages.add_said(tx, replace(SAID, sequence=1))
+    assert messages.redact(tx, [said, MessageId(1)], NOON) == 1
+    assert messages.redact(tx, [said], NOON) == 0
+    row = by_id(tx, said)
+    assert (row.text, row.tool_args, row.tool_call_id, row.tool_name) == ("", "{}", "c1", "recall")
+    assert by_id(tx, other).tool_args is None
+    assert by_id(tx, other).text == SAID.text
+    assert found(tx, "Bolt") == [other]
+    check_index(tx)
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "edit", "delete"]),
+        st.sampled_from(["1", "2"]),
+        st.sampled_from(["hamster", "tortoise", "天気です", "", "fish fish"]),
+        st.integers(0, 4),
+    ),
+    max_size=25,
+)
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=steps)
+def test_any_order_of_arrivals_edits_and_deletions_equals_the_model(
+    tx: Tx, steps: list[tuple[str, str, str, int]]
+) -> None:
+    tx.run("DELETE FROM messages")
+    model: dict[str, tuple[str, int, bool]] = {}  # text, second of the last edit, deleted
+    for what, name, text, second in steps:
+        at = NOON + timedelta(seconds=second)
+        known = model.get(name)
+        if what == "add":
+            messages.add_heard(tx, replace(HEARD, external_id=name, text=text))
+            model.setdefault(name, (text, -1, False))
+        elif what == "edit":
+            messages.edit_heard(tx, "discord", name, text, at)
+            if known and not known[2] and second >= known[1]:
+                model[name] = (text, second, False)
+        else:
+            messages.delete_heard(tx, "discord", name, at)
+            if known:
+                model[name] = ("", known[1], True)
+    stored = messages.conversation(tx, PLACE, Scope(GUILD), 10)
+    assert {row.external_id: (row.text, row.deleted_at is not None) for row in stored} == {
+        name: (text, deleted) for name, (text, _, deleted) in model.items()
+    }
+    for word in ("hamster", "tortoise", "天気", "fish"):
+        hits = {row.external_id for row in stored if row.id in found(tx, word)}
+        assert hits == {name for name, (text, _, _) in model.items() if word in text}
+    check_index(tx)
+
+
+Reading = Callable[[Rows, list[MessageId], Scope], list[Message]]
+READINGS: dict[str, Reading] = {
+    "conversation": lambda rows, _, scope: messages.conversation(rows, PLACE, scope, 100),
+    "of_batch": lambda rows, _, scope: messages.of_batch(rows, TURN, scope),
+    "by_ids": messages.by_ids,
+}
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=str)
+@pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
+def test_a_reading_gives_exactly_the_rows_its_scope_may_use(tx: Tx, reading: Reading, scope: Scope) -> None:
+    ids = [messages.add_heard(tx, replace(HEARD, external_id=row, audience=row)) for row in AUDIENCES]
+    messages.join_batch(tx, ids, TURN)
+    assert [row.audience for row in reading(tx, ids, scope)] == [row for row in AUDIENCES if scope.may_use(row)]
+
+
+def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None:
+    direct = Audience(f"person:{ANN}")
+    heard = messages.add_heard(tx, HEARD)
+    aloud = messages.add_said(tx, SAID)
+    private = messages.add_said(tx, replace(SAID, audience=direct, text="only for Ann"))
+    notice = messages.add_said(tx, replace(SAID, audience=direct, person=None, text="a reminder"))
+    bobs = messages.add_heard(tx, replace(HEARD, person=BOB, external_id="901"))
+    add_turn(tx)
+    for row in (heard, bobs):
+        tx.insert("turn_uses", {"turn_id": TURN, "kind": "message", "row_id": str(row), "audience": GUILD})
+
+    assert messages.count_person(tx, ANN) == 3
+    exported = messages.export_person(tx, ANN)
+    assert [row["id"] for row in exported] == [heard, private, notice]
+    assert exported[0]["text"] == HEARD.text
+    assert exported[0]["metadata"] == {"reply_to": "899"}
+
+    assert messages.erase_person(tx, ANN) == 3
+    assert messages.count_person(tx, ANN) == 0
+    assert messages.export_person(tx, ANN) == []
+    left = tx.all("SELECT id, person_id FROM messages ORDER BY id")
+    assert [(row[0], row[1]) for row in left] == [(aloud, None), (bobs, BOB)]
+    assert [row[0] for row in tx.all("SELECT row_id FROM turn_uses")] == [str(bobs)]
+    assert found(tx, "hamster") == [bobs]
+    check_index(tx)
+
+
+def test_the_owner_s_own_places_count_as_the_owner_s(tx: Tx) -> None:
+    messages.add_said(tx, replace(SAID, audience=OWNER))
+    assert messages.count_person(tx, ANN) == 1
+    assert messages.count_person(tx, BOB) == 0
+
+
+async def test_a_unit_of_work_composes_the_functions(tmp_path: Path) -> None:
+    path = tmp_path / "carina.db"
+    raw = connect(path)
+    raw.executescript(SCHEMA)
+    add_agent(Tx(raw))
+    raw.close()
+
+    def accept(tx: Tx) -> MessageId:
+        message = messages.add_heard(tx, HEARD)
+        messages.join_batch(tx, [message], TURN)
+        return message
+
+    async with Database.open(path) as database:
+        message = await database.write(WRITE, accept)
+        rows = await database.read(lambda rows: messages.of_batch(rows, TURN, Scope(GUILD)))
+    assert [row.id for row in rows] == [message]

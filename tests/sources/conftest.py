@@ -1,0 +1,17 @@
+"""A Discord of our own for each test that asks for one; what the source sends must fit Discord's description."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.wire.conftest import find_openapi
+from tests.wire.discord.server import DiscordServer
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[DiscordServer]:
+    async with DiscordServer.start(find_openapi()) as running:
+        running.granted_privileged = {"members", "message_content"}
+        yield running
+        assert running.violations == []
+        assert running.unserved == []

@@ -1,0 +1,111 @@
+"""The Discord source in this very loop, against a Discord of our own."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import SecretStr
+
+from memory.ids import PlaceId
+from sources.base import Notification
+from sources.discord.client import Commands
+from sources.discord.readback import Known
+from sources.discord.settings import DiscordSettings
+from sources.discord.source import DiscordSource, Wiring
+from sources.discord.speaking import DiscordEndpoint
+from tests.wire.discord.server import DiscordServer
+
+
+@dataclass
+class Ear:
+    """Takes what the source delivers, and what composition would tell the source."""
+
+    cursors: dict[PlaceId, str] = field(default_factory=dict)
+    stored: dict[PlaceId, list[Known]] = field(default_factory=dict)
+    heard: list[Notification] = field(default_factory=list)
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    missing: set[str] = field(default_factory=set)
+    commands: Commands | None = None
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def deliver(self, notification: Notification) -> None:
+        self.heard.append(notification)
+        if notification.position:
+            self.cursors[notification.place.id] = notification.position
+        self._news.set()
+
+    async def last_seen(self) -> Mapping[PlaceId, str]:
+        return dict(self.cursors)
+
+    async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
+        return self.stored.get(place, [])
+
+    async def wait(self, count: int, seconds: float = 10.0) -> list[Notification]:
+        """The first `count` notifications; fails when they do not come."""
+        try:
+            async with asyncio.timeout(seconds):
+                while len(self.heard) < count:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            raise AssertionError(f"only {[n.external_id for n in self.heard]} of {count}") from None
+        return self.heard
+
+    async def next(self, fits: Callable[[Notification], bool] = lambda _: True) -> Notification:
+        """The first notification that fits, already there or still to come."""
+        at = 0
+        while True:
+            await self.wait(at + 1)
+            if fits(self.heard[at]):
+                return self.heard[at]
+            at += 1
+
+
+@dataclass
+class Running:
+    """A connected source."""
+
+    source: DiscordSource
+    ear: Ear
+    task: asyncio.Task[None]
+
+    @property
+    def endpoint(self) -> DiscordEndpoint:
+        return self.source.endpoint
+
+    @property
+    def heard(self) -> list[Notification]:
+        return self.ear.heard
+
+
+def settings_for(server: DiscordServer, **changes: Any) -> DiscordSettings:
+    plain: dict[str, Any] = {"token": SecretStr(server.token), "ready_seconds": 0.1, "background_lines": 0}
+    return DiscordSettings(**(plain | changes))
+
+
+@contextlib.asynccontextmanager
+async def connected(server: DiscordServer, ear: Ear | None = None, **changes: Any) -> AsyncIterator[Running]:
+    """A running source, until the block ends."""
+    ear = ear or Ear()
+    wiring = Wiring(
+        ear.last_seen,
+        ear.recently_stored,
+        on_ready=lambda _: ear.ready.set(),
+        on_missing=ear.missing.update,
+        commands=ear.commands,
+    )
+    source = DiscordSource(settings_for(server, **changes), wiring)
+    with server.patched():
+        task = asyncio.create_task(source.run(ear.deliver))
+        waiting = asyncio.create_task(ear.ready.wait())
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED, timeout=20)
+        waiting.cancel()
+        if task.done():
+            await task
+        try:
+            yield Running(source, ear, task)
+        finally:
+            task.cancel()
+            await asyncio.wait({task})

@@ -1,0 +1,98 @@
+"""Order within a channel, whatever each event has to wait for."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from sources.discord.lanes import Job, Lanes
+
+# (lane, waits this many rounds of the loop or not at all, raises)
+EVENTS = st.lists(st.tuples(st.integers(0, 2), st.one_of(st.none(), st.integers(0, 4)), st.booleans()), max_size=30)
+
+
+def job(done: list[int], number: int, rounds: int | None, *, fails: bool = False) -> Job:
+    async def wait() -> None:
+        for _ in range(rounds or 0):
+            await asyncio.sleep(0)
+        done.append(number)
+        if fails:
+            raise RuntimeError("this one is broken")
+
+    def at_once() -> Awaitable[None] | None:
+        if rounds is not None:
+            return wait()
+        done.append(number)
+        if fails:
+            raise RuntimeError("this one is broken")
+        return None
+
+    return at_once
+
+
+async def through(act: Callable[[Lanes], Awaitable[None]]) -> None:
+    async with asyncio.TaskGroup() as group:
+        await act(Lanes(group.create_task))
+
+
+@settings(max_examples=50, deadline=None)
+@given(EVENTS, st.integers(0, 30), st.integers(0, 30))
+async def test_each_lane_keeps_its_order(
+    events: list[tuple[int, int | None, bool]], held_at: int, released_at: int
+) -> None:
+    done: list[int] = []
+
+    async def act(lanes: Lanes) -> None:
+        for number, (lane, rounds, fails) in enumerate(events):
+            if number == held_at:
+                lanes.hold()
+            if number == released_at and lanes.held:
+                lanes.release({0: job(done, -1, 2)}, lanes.held)
+            lanes.put(lane, job(done, number, rounds, fails=fails))
+            if number % 7 == 3:
+                await asyncio.sleep(0)
+        lanes.release({}, lanes.held)
+
+    with capture_logs() as logged:
+        await through(act)
+    assert len(logged) == sum(fails for _, _, fails in events)
+    for lane in range(3):
+        mine = [number for number, (of, _, _) in enumerate(events) if of == lane]
+        assert [number for number in done if number in mine] == mine
+    if -1 in done:
+        behind = [n for n, (lane, _, _) in enumerate(events) if lane == 0 and n >= held_at]
+        assert all(done.index(-1) < done.index(number) for number in behind)
+
+
+async def test_what_needs_no_waiting_happens_at_once() -> None:
+    done: list[int] = []
+
+    async def act(lanes: Lanes) -> None:
+        lanes.put(1, job(done, 1, None))
+        assert done == [1]
+        lanes.put(1, job(done, 2, 3))
+        lanes.put(1, job(done, 3, None))
+        lanes.put(2, job(done, 4, None))
+        assert done == [1, 4]
+
+    await through(act)
+    assert done == [1, 4, 2, 3]
+
+
+async def test_a_hold_is_ended_only_by_its_own_release() -> None:
+    done: list[int] = []
+
+    async def act(lanes: Lanes) -> None:
+        lanes.hold()
+        first = lanes.held
+        lanes.put(1, job(done, 1, None))
+        lanes.hold()
+        lanes.release({1: job(done, 0, None)}, first)
+        assert lanes.held
+        assert done == []
+        lanes.release({1: job(done, 0, None)}, lanes.held)
+        assert done == [0, 1]
+
+    await through(act)

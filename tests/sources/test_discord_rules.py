@@ -1,0 +1,308 @@
+"""The rules of hearing and speaking on Discord, as tables."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import discord
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from memory.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
+from memory.ids import OutboxId
+from sources.base import Delivery, Kind, OutFile, PlaceKind, Quoted
+from sources.discord.attachments import Offered, decode, from_discord, looks_like_text
+from sources.discord.finding import Said, matched, prefixed
+from sources.discord.hearing import (
+    Author,
+    Heard,
+    Surroundings,
+    admitted,
+    hearing,
+    readable,
+    text_mark,
+    to_edit,
+    to_notification,
+    trust_of,
+)
+from sources.discord.places import Spot, channel_number, guild_id, person_id, place_id, place_of, user_number
+from sources.discord.settings import Direct, DiscordSettings, Mode, People
+from sources.discord.speaking import allowed_mentions
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ME, ANA, OZ = 1, 2, 3
+GUILD, CATEGORY, CHANNEL, THREAD = 10, 11, 12, 13
+HERE = guild_audience(guild_id(GUILD))
+OWN, PARENT = channel_audience(place_id(THREAD)), channel_audience(place_id(CHANNEL))
+
+
+def settings(**changes: object) -> DiscordSettings:
+    return replace(DiscordSettings(SecretStr("secret"), owner_id=OZ), **changes)  # type: ignore[arg-type]
+
+
+def spot(**changes: object) -> Spot:
+    plain = Spot(CHANNEL, PlaceKind.GUILD, "general", chain=(CHANNEL, CATEGORY, GUILD), guild=GUILD, everyone=True)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def thread(**changes: object) -> Spot:
+    chain = (THREAD, CHANNEL, CATEGORY, GUILD)
+    return spot(**({"id": THREAD, "kind": PlaceKind.THREAD, "parent": CHANNEL, "chain": chain} | changes))
+
+
+def direct(person: int | None) -> Spot:
+    return Spot(99, PlaceKind.DIRECT, chain=(99,), person=person)
+
+
+AUDIENCES: list[tuple[Spot, tuple[int, ...], Audience, tuple[Audience, ...]]] = [
+    (spot(), (), HERE, ()),
+    (spot(id=THREAD, everyone=False), (), OWN, (HERE,)),
+    (thread(), (), HERE, ()),
+    (thread(private=True), (), OWN, (HERE,)),
+    (thread(everyone=False), (), OWN, (PARENT, HERE)),
+    (thread(everyone=False, private=True), (), OWN, (PARENT, HERE)),
+    (spot(id=50), (), OWNER, ()),
+    (thread(parent=50, everyone=False), (), OWNER, ()),
+    (direct(ANA), (), person_audience(person_id(ANA)), ()),
+    (direct(ANA), (GUILD,), person_audience(person_id(ANA)), (HERE,)),
+    (direct(OZ), (GUILD,), OWNER, ()),
+    (direct(None), (), channel_audience(place_id(99)), ()),
+    (Spot(99, PlaceKind.GROUP, chain=(99,)), (), channel_audience(place_id(99)), ()),
+]
+
+
+@pytest.mark.parametrize(("where", "shared", "audience", "within"), AUDIENCES)
+def test_who_hears_what_is_said(
+    where: Spot, shared: tuple[int, ...], audience: Audience, within: tuple[Audience, ...]
+) -> None:
+    place = place_of(where, settings(owner_places=frozenset({50})), shared)
+    assert (place.audience, place.within) == (audience, within)
+    assert place.id == place_id(where.id)
+    assert place.bindings == tuple(f"discord:{one}" for one in where.chain)
+
+
+def message(content: str = "hello", **changes: object) -> Heard:
+    plain = Heard(100, Author(ANA, "Ana", "ana"), NOW, content)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+CALLED = message(calls_us=True)
+REPLIED = message(quoted=Quoted("7", "Carina", "before", by_us=True))
+OTHER_REPLY = message(quoted=Quoted("7", "Bo", "before"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "heard", "where", "outcome"),
+    [
+        (Mode.OPEN, message(), spot(), (True, True)),
+        (Mode.MENTION, message(), spot(), (False, False)),
+        (Mode.MENTION, CALLED, spot(), (True, True)),
+        (Mode.MENTION, REPLIED, spot(), (True, True)),
+        (Mode.MENTION, OTHER_REPLY, spot(), (False, False)),
+        (Mode.MENTION, message(), thread(ours=True), (True, True)),
+        (Mode.MENTION, message(), thread(), (False, False)),
+        (Mode.LISTEN, message(), spot(), (True, False)),
+        (Mode.LISTEN, message(), thread(ours=True), (True, False)),
+        (Mode.LISTEN, CALLED, spot(), (True, True)),
+        (Mode.OFF, CALLED, spot(), (False, False)),
+        (Mode.OFF, message(), direct(ANA), (True, True)),
+    ],
+)
+def test_what_becomes_of_a_message(mode: Mode, heard: Heard, where: Spot, outcome: tuple[bool, bool]) -> None:
+    found = hearing(heard, where, settings(default_mode=mode))
+    assert (found.heard, found.answer) == outcome
+
+
+def test_the_narrowest_mode_wins_and_threads_inherit() -> None:
+    chain = thread().chain
+    modes: dict[int, Mode] = {}
+    for one, mode in ((GUILD, Mode.OFF), (CATEGORY, Mode.OPEN), (CHANNEL, Mode.LISTEN), (THREAD, Mode.MENTION)):
+        modes[one] = mode
+        assert settings(modes=dict(modes), default_mode=Mode.OPEN).mode(chain) is mode
+    assert settings(default_mode=Mode.OPEN).mode(chain) is Mode.OPEN
+
+
+COOK = Author(ANA, "Ana", roles={77: "Cooks"})
+PLAIN = Author(ANA, "Ana")
+
+
+@pytest.mark.parametrize(
+    ("author", "where", "changes", "shares", "may"),
+    [
+        (PLAIN, spot(), {}, False, True),
+        (PLAIN, direct(ANA), {}, True, True),
+        (PLAIN, direct(ANA), {}, False, False),
+        (PLAIN, direct(ANA), {"direct": Direct.EVERYONE}, False, True),
+        (PLAIN, direct(ANA), {"direct": Direct.ALLOWED}, True, False),
+        (PLAIN, direct(ANA), {"direct": Direct.ALLOWED, "allow": People(frozenset({ANA}))}, False, True),
+        (PLAIN, direct(ANA), {"direct": Direct.OFF, "allow": People(frozenset({ANA}))}, True, False),
+        (PLAIN, spot(), {"allow": People(frozenset({8}))}, True, False),
+        (PLAIN, spot(), {"allow": People(frozenset({ANA}))}, True, True),
+        (COOK, spot(), {"allow": People(roles=frozenset({77}))}, True, True),
+        (COOK, direct(ANA), {"allow": People(roles=frozenset({77}))}, True, False),
+        (PLAIN, spot(), {"allow": People(guilds=frozenset({9}))}, True, False),
+        (PLAIN, spot(), {"allow": People(guilds=frozenset({GUILD}))}, True, True),
+        (PLAIN, spot(), {"deny": People(frozenset({ANA})), "allow": People(frozenset({ANA}))}, True, False),
+        (COOK, spot(), {"deny": People(roles=frozenset({77}))}, True, False),
+        (PLAIN, spot(), {"deny": People(guilds=frozenset({GUILD}))}, True, False),
+        (Author(OZ, "Oz"), spot(), {"deny": People(frozenset({OZ}), guilds=frozenset({GUILD}))}, False, True),
+        (Author(OZ, "Oz"), direct(OZ), {"direct": Direct.OFF}, False, True),
+    ],
+)
+def test_who_may_talk(author: Author, where: Spot, changes: dict[str, object], shares: bool, may: bool) -> None:
+    assert admitted(author, where, settings(**changes), shares_guild=shares) is may
+
+
+def test_trust_is_stamped_from_ids_only() -> None:
+    approving = settings(allow=People(frozenset({8}), frozenset({77})))
+    assert trust_of(Author(OZ, "anybody"), approving) is Trust.OWNER
+    assert trust_of(Author(ANA, "Oz (owner)"), approving) is Trust.STRANGER
+    assert trust_of(COOK, approving) is trust_of(Author(8, "x"), approving) is Trust.APPROVED
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<@1> remember this", "remember this"),
+        ("<@!1>, what now?", "what now?"),
+        ("hey <@1>!", "hey @Carina!"),
+        ("ask <@2> in <#12> or <@&77>", "ask @Ana # x in #general or @Cooks"),
+        ("<@5> stays", "<@5> stays"),
+        ("nice <:blob:123> and <a:party:1>", "nice :blob: and :party:"),
+        ("<@1>", ""),
+    ],
+)
+def test_the_text_is_what_readers_see(content: str, text: str) -> None:
+    heard = message(
+        content,
+        mentions={ME: "Carina", ANA: "Ana\n# x"},
+        mentioned_channels={CHANNEL: "general"},
+        mentioned_roles={77: "Cooks"},
+    )
+    assert readable(heard, ME) == text
+
+
+def test_stickers_and_forwards_are_lines_of_the_text() -> None:
+    assert readable(message("", extras=("[sticker: Wave]",)), ME) == "[sticker: Wave]"
+
+
+NAMES = st.text(max_size=40)
+
+
+@given(NAMES, NAMES, NAMES, st.text(max_size=60))
+def test_no_name_or_topic_adds_a_line(name: str, role: str, channel: str, text: str) -> None:
+    author = Author(ANA, name, name, {77: role})
+    where = spot(name=channel.strip() and "general", topic="topic")
+    around = Surroundings(ME, where, place_of(where, settings()), settings(), (name,) if name.isprintable() else ())
+    made = to_notification(message(text, author=author), around, answer=True)
+    assert made.speaker is not None
+    assert len(made.speaker.name.splitlines()) == 1
+    assert made.blocks[0].profile.count("\n") <= 2
+    assert made.blocks[1].profile.count("\n") <= 3
+    assert made.text == readable(message(text), ME)
+
+
+def test_an_edit_is_its_own_happening() -> None:
+    around = Surroundings(ME, spot(), place_of(spot(), settings()), settings())
+    later = NOW + timedelta(seconds=9)
+    made = to_edit(message("new", edited_at=later), later, around, answer=False)
+    assert (made.kind, made.subject, made.text, made.position) == (Kind.EDIT, "100", "new", "")
+    assert made.external_id == "100@2026-03-01T12:00:09+00:00"
+    assert text_mark("new") != text_mark("old")
+
+
+@pytest.mark.parametrize(
+    ("url", "trusted"),
+    [
+        ("https://cdn.discordapp.com/attachments/1/2/a.txt?ex=1", True),
+        ("https://media.discordapp.net/attachments/1/2/a.txt", True),
+        ("http://cdn.discordapp.com/a.txt", False),
+        ("https://cdn.discordapp.com.evil.example/a.txt", False),
+        ("https://cdn.discordapp.com@evil.example/a.txt", False),
+        ("https://cdn.discordapp.com:8443/a.txt", False),
+        ("http://169.254.169.254/latest/meta-data", False),
+        ("file:///etc/passwd", False),
+    ],
+)
+def test_files_come_from_discord_only(url: str, trusted: bool) -> None:
+    assert from_discord(url) is trusted
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("a.txt", "text/plain; charset=utf-8", True),
+        ("a.py", "", True),
+        ("a.tar.gz", "application/x-gzip", False),
+        ("a.sh", "application/x-sh", True),
+        ("a.json", "application/json", True),
+        ("a", "application/ld+json", True),
+        ("a.bin", "application/octet-stream", False),
+        ("a.exe", "application/x-msdos-program", False),
+        ("a.png", "image/png", False),
+    ],
+)
+def test_what_counts_as_text(name: str, kind: str, text: bool) -> None:
+    assert looks_like_text(Offered(name, kind, 1, "")) is text
+
+
+def test_bytes_become_text_when_they_are() -> None:
+    assert decode("é".encode()) == decode("\ufeffé".encode()) == decode("é".encode("utf-16")) == "é"
+    assert decode(b"\xff\xfe\x00") is None
+    assert decode(b"a\0b") is None
+
+
+def delivery(number: int, text: str, **more: object) -> Delivery:
+    plain = Delivery(OutboxId(number), place_id(CHANNEL), text, NOW)
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+def test_identical_messages_are_matched_in_order() -> None:
+    rows = (delivery(1, "same"), delivery(2, "other"), delivery(3, "same"), delivery(4, "same"))
+    said = [Said(12, NOW, "same"), Said(11, NOW, "same"), Said(13, NOW, "else")]
+    assert matched(rows, said, (), 2000) == {1: "11", 3: "12"}
+    assert matched(rows, said, {11}, 2000) == {1: "12"}
+
+
+@pytest.mark.parametrize(
+    ("row", "said", "found"),
+    [
+        (delivery(1, " a\n\nb "), Said(9, NOW, "a\n\nb"), True),
+        (delivery(1, "a"), Said(9, NOW - timedelta(seconds=3), "a"), True),
+        (delivery(1, "a"), Said(9, NOW - timedelta(seconds=30), "a"), False),
+        (delivery(1, "a", reply_to="5"), Said(9, NOW, "a", reply_to="5"), True),
+        (delivery(1, "a", reply_to="5"), Said(9, NOW, "a"), True),
+        (delivery(1, "a", reply_to="5"), Said(9, NOW, "a", reply_to="6"), False),
+        (delivery(1, "a", speaker="Nova"), Said(9, NOW, "**Nova**: a"), True),
+        (delivery(1, "a", speaker="Nova"), Said(9, NOW, "a"), True),
+        (delivery(1, "", files=(OutFile("a.txt", "x"),)), Said(9, NOW, "", files=1), True),
+        (delivery(1, "", files=(OutFile("a.txt", "x"),)), Said(9, NOW, ""), False),
+        (delivery(1, "a\ud800"), Said(9, NOW, "a\ufffd"), True),
+    ],
+)
+def test_what_counts_as_having_been_said(row: Delivery, said: Said, found: bool) -> None:
+    assert bool(matched((row,), [said], (), 2000)) is found
+
+
+def test_a_name_goes_before_the_text_where_there_is_room() -> None:
+    assert prefixed("Nova", "hi", 2000) == "**Nova**: hi"
+    assert prefixed("Nova", "x" * 1995, 2000) == "x" * 1995
+    assert prefixed("\n", "hi", 2000) == "hi"
+
+
+def test_nothing_but_the_named_persons_is_parsed() -> None:
+    nobody = allowed_mentions(()).to_dict()
+    assert nobody["parse"] == []
+    assert not nobody.get("users")
+    some = allowed_mentions([person_id(2), person_id(2)]).to_dict()
+    assert some["parse"] == []
+    assert some["users"] == [2]
+    merged = discord.AllowedMentions.none().merge(allowed_mentions(())).to_dict()
+    assert not any(merged.get(key) for key in ("parse", "users", "roles", "replied_user"))
+
+
+def test_places_and_persons_are_read_back_from_their_ids() -> None:
+    assert channel_number(place_id(5)) == 5
+    assert user_number(person_id(5)) == user_number("discord:user:5") == 5
+    assert user_number("bluesky:5") is user_number("discord:x") is None

@@ -1,0 +1,238 @@
+"""Connecting, staying connected, and failing with words."""
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime
+from typing import Any
+from unittest.mock import AsyncMock, Mock
+
+import discord
+import pytest
+from pydantic import SecretStr
+
+from memory.audience import guild_audience
+from memory.ids import OutboxId
+from sources.base import Delivery, Endpoint, Source
+from sources.discord.client import Commands, Tree, intents
+from sources.discord.errors import GatewayRefused, WrongToken
+from sources.discord.invite import application_of, invite_url, permissions
+from sources.discord.places import direct_place, guild_id, place_id
+from sources.discord.settings import Mode
+from sources.discord.watch import Watch
+from tests.sources.running import Ear, connected
+from tests.wire.discord.server import DiscordServer
+
+
+async def test_a_wrong_token_says_so(server: DiscordServer) -> None:
+    with pytest.raises(WrongToken, match="DISCORD_TOKEN") as failure:
+        async with connected(server, token=SecretStr("not.the.token")):
+            pass
+    assert "not.the.token" not in str(failure.value)
+
+
+async def test_a_token_that_is_revoked_while_connected_says_so(server: DiscordServer) -> None:
+    async with connected(server) as running:
+        server.faults.close(4004)
+        with pytest.raises(WrongToken):
+            async with asyncio.timeout(10):
+                await running.task
+
+
+async def test_a_fatal_close_is_told(server: DiscordServer) -> None:
+    async with connected(server) as running:
+        server.faults.close(4013)
+        with pytest.raises(GatewayRefused, match="4013"):
+            async with asyncio.timeout(10):
+                await running.task
+
+
+async def test_without_a_privileged_intent_mentions_and_direct_messages_work(server: DiscordServer) -> None:
+    server.granted_privileged = {"members"}
+    guild = server.guild("Home")
+    general = guild.text_channel("general")
+    ana = server.person("ana")
+    guild.add(ana)
+    async with connected(server, modes={general.id: Mode.OPEN}) as running:
+        assert running.ear.missing == {"message_content"}
+        assert running.source.status.missing_intents == {"message_content"}
+        await ana.say(general, "nobody reads this")
+        await ana.say(general, "<@bot> hello")
+        await ana.dm("and here")
+        heard = await running.ear.wait(2)
+    assert [one.text for one in heard] == ["hello", "and here"]
+
+
+async def test_without_any_privileged_intent_memberships_are_asked_for(server: DiscordServer) -> None:
+    server.granted_privileged = set()
+    guild = server.guild("Home")
+    ana, stranger = server.person("ana"), server.person("stranger")
+    guild.add(ana)
+    async with connected(server) as running:
+        assert running.ear.missing == {"members", "message_content"}
+        await stranger.dm("let me in")
+        await ana.dm("hello")
+        heard = await running.ear.next()
+        sent = await running.endpoint.find(())
+    assert heard.text == "hello"
+    assert heard.place.within == (guild_audience(guild_id(guild.id)),)
+    assert sent == {}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_shards_are_used_when_discord_demands_them(
+    server: DiscordServer, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def no_pause(*_: Any, **__: Any) -> None:
+        return None
+
+    monkeypatch.setattr("discord.Client.before_identify_hook", no_pause)
+    server.settings.shards = 2
+    guilds = [server.guild(name) for name in ("Home", "Work", "Club")]
+    channels = [guild.text_channel("general") for guild in guilds]
+    ana = server.person("ana")
+    for guild in guilds:
+        guild.add(ana)
+    async with connected(server, sharded=at_once) as running:
+        if not at_once:
+            server.faults.close(4011)
+            await server.until(lambda: running.source.client is not None and server.connected, 10)
+            await server.until(lambda: isinstance(running.source.client, discord.AutoShardedClient), 10)
+        async with asyncio.timeout(10):
+            while not running.source.status.connected or running.source.status.reading_back:
+                await asyncio.sleep(0.05)
+        for channel in channels:
+            await ana.say(channel, f"<@bot> {channel.guild.name}")
+        heard = await running.ear.wait(3, 15)
+    assert {one.text for one in heard} == {"Home", "Work", "Club"}
+
+
+async def test_a_paused_source_speaks_but_does_not_hear(server: DiscordServer) -> None:
+    guild = server.guild("Home")
+    general = guild.text_channel("general")
+    ana = server.person("ana")
+    guild.add(ana)
+    ear = Ear()
+    async with connected(server, ear) as running:
+        await ana.say(general, "<@bot> one")
+        await ear.wait(1)
+        running.source.pause()
+        await ana.say(general, "<@bot> two")
+        await running.endpoint.send(
+            Delivery(OutboxId(1), place_id(general.id), "bye", datetime.now(UTC), speaker="Carina")
+        )
+        assert [one.text for one in ear.heard] == ["one"]
+    async with connected(server, ear):
+        assert [one.text for one in await ear.wait(2)] == ["one", "two"]
+
+
+async def test_the_status_tells_how_the_connection_stands(server: DiscordServer) -> None:
+    server.guild("Home")
+    async with connected(server) as running:
+        status = running.source.status
+        assert (status.connected, status.name, status.guilds) == (True, "carina", 1)
+        assert not status.missing_intents
+        source: Source = running.source
+        endpoint: Endpoint = running.endpoint
+        assert (source.name, endpoint.max_length, endpoint.has_nonce, endpoint.nonce_seconds) == (
+            "discord",
+            2000,
+            True,
+            60,
+        )
+        await running.source.show_state("thinking")
+    assert not running.source.status.connected
+    await server.wait_disconnected()
+
+
+async def test_it_waits_for_discord_to_come_up(server: DiscordServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.discord.source.FIRST_WAIT", 0.1)
+    server.faults.fail("GET", "/users/@me", 503)
+    guild = server.guild("Home")
+    ana = server.person("ana")
+    guild.add(ana)
+    async with connected(server) as running:
+        assert running.source.status.connected
+        await running.source.show_state("up")
+
+
+async def test_commands_are_synced_only_when_they_changed(server: DiscordServer) -> None:
+    marks: list[str] = []
+
+    def install(tree: Tree) -> None:
+        @tree.command(name="help", description="what I can do")
+        async def answer(interaction: discord.Interaction[Any]) -> None:
+            await interaction.response.send_message("ask me", ephemeral=True)
+
+    async def synced() -> str | None:
+        return marks[-1] if marks else None
+
+    async def note(mark: str) -> None:
+        marks.append(mark)
+
+    guild = server.guild("Home")
+    general = guild.text_channel("general")
+    ana = server.person("ana")
+    guild.add(ana)
+    for _ in range(2):
+        async with connected(server, Ear(commands=Commands(install, synced, note))):
+            shown = await ana.command("help", channel=general)
+            assert shown.text == "ask me"
+    assert len(marks) == 1
+    assert len([r for r in server.requests if r.method == "PUT" and r.path.endswith("/commands")]) == 1
+
+
+async def test_speaking_before_the_connection_stands_is_a_failure_to_try_again(
+    server: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.speaking.CONNECT_SECONDS", 0.05)
+    async with connected(server) as running:
+        pass
+    with contextlib.suppress(Exception):
+        await running.endpoint.edit(direct_place(1), "1", "x")
+    with pytest.raises(Exception, match="not connected") as failure:
+        await running.endpoint.edit(direct_place(1), "1", "x")
+    assert getattr(failure.value, "retry_after", None) is not None
+
+
+async def test_a_silent_connection_is_probed_and_begun_anew() -> None:
+    client = Mock(spec=discord.Client, guilds=[Mock(query_members=AsyncMock(side_effect=TimeoutError))])
+    client.is_closed.return_value = False
+    client.ws = Mock(close=AsyncMock())
+    async with asyncio.TaskGroup() as group:
+        tasks: list[asyncio.Task[None]] = []
+        Watch(client, lambda work: tasks.append(group.create_task(work)), quiet=0.05).on("ready", ())
+        async with asyncio.timeout(5):
+            while not client.ws.close.called:
+                await asyncio.sleep(0.01)
+        tasks[0].cancel()
+    client.ws.close.assert_awaited_with(4000)
+
+
+def test_only_the_privileged_intents_can_be_left_out() -> None:
+    least = intents(frozenset({"members", "message_content"}))
+    assert (least.guilds, least.messages, least.reactions) == (True, True, True)
+    assert (least.members, least.message_content, least.presences, least.typing) == (False,) * 4
+
+
+def test_the_invitation_asks_for_the_least() -> None:
+    url = invite_url(123)
+    assert "client_id=123" in url
+    assert "scope=bot+applications.commands" in url
+    asked = discord.Permissions(int(url.partition("permissions=")[2].partition("&")[0]))
+    assert asked == discord.Permissions(
+        view_channel=True,
+        read_message_history=True,
+        send_messages=True,
+        send_messages_in_threads=True,
+        create_public_threads=True,
+        attach_files=True,
+        add_reactions=True,
+        manage_webhooks=True,
+    )
+    assert permissions(names=False, threads=False) < permissions()
+
+
+def test_the_application_is_read_off_the_token() -> None:
+    assert application_of("MTIz.x.y") == 123
+    assert application_of("garbage") is None
+    assert application_of("") is None

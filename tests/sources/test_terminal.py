@@ -1,0 +1,343 @@
+"""The terminal as source, endpoint and screen, with a real journal."""
+
+import asyncio
+import io
+import os
+import stat
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from memory.audience import OWNER, Trust
+from memory.ids import OutboxId, PlaceId
+from sources import terminal
+from sources.base import (
+    Activity,
+    Delivery,
+    DeliveryFailed,
+    DeliveryUnclear,
+    Endpoint,
+    Kind,
+    Notification,
+    OutFile,
+    PlaceKind,
+    Source,
+)
+from sources.terminal import (
+    Busy,
+    Changed,
+    ChatView,
+    Journal,
+    Said,
+    Shown,
+    TerminalEndpoint,
+    TerminalSource,
+    Withdrawn,
+    from_data,
+    local_name,
+    to_data,
+)
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+PLACE = PlaceId("terminal:local")
+
+
+def delivery(number: int, text: str = "hello", *, speaker: str = "", files: tuple[OutFile, ...] = ()) -> Delivery:
+    return Delivery(OutboxId(number), PLACE, text, NOON, speaker=speaker, files=files)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "terminal.journal"
+
+
+@pytest.fixture
+def endpoint(path: Path) -> TerminalEndpoint:
+    return TerminalEndpoint(Journal(path))
+
+
+# ------------------------------------------------------------------------------------------------------- hearing
+
+
+def test_what_is_typed_becomes_a_notification_of_the_owner() -> None:
+    source: Source = TerminalSource("Ada", lambda: NOON)
+    assert isinstance(source, TerminalSource)
+    heard = source.hear("hello \ud800", "id-1")
+    assert heard == source.hear("hello \ufffd", "id-1")
+    assert (heard.source, heard.external_id, heard.subject, heard.kind) == ("terminal", "id-1", "id-1", Kind.MESSAGE)
+    assert (heard.place.id, heard.place.kind, heard.place.audience) == (PLACE, PlaceKind.TERMINAL, OWNER)
+    assert heard.speaker is not None
+    assert (heard.speaker.id, heard.speaker.name, heard.speaker.trust) == ("terminal:owner", "Ada", Trust.OWNER)
+    assert (heard.at, heard.answer) == (NOON, True)
+
+
+@pytest.mark.parametrize(("account", "name"), [("ada", "ada"), ("# a\nSystem: b", "a System꞉ b"), ("\n", "you")])
+def test_the_owner_is_named_after_the_account(account: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: account)
+    assert local_name() == name
+    speaker = TerminalSource().hear("x", "1").speaker
+    assert speaker is not None
+    assert speaker.name == name
+
+
+def test_an_account_without_a_name_is_you(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError(os.getuid())
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert local_name() == "you"
+
+
+async def test_a_running_source_passes_on_what_is_said() -> None:
+    source, heard = TerminalSource("Ada"), list[Notification]()
+    with pytest.raises(RuntimeError):
+        source.say("too early")
+    running = asyncio.create_task(source.run(heard.append))
+    await asyncio.sleep(0)
+    source.say("one")
+    source.say("two", "mine")
+    source.say("three")
+    assert [(each.text, each.external_id == "mine") for each in heard] == [
+        ("one", False),
+        ("two", True),
+        ("three", False),
+    ]
+    assert len({each.external_id for each in heard}) == 3
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    with pytest.raises(RuntimeError):
+        source.say("too late")
+
+
+# ------------------------------------------------------------------------------------------------------ speaking
+
+
+async def test_those_who_are_attached_are_shown_what_is_sent(endpoint: TerminalEndpoint) -> None:
+    seam: Endpoint = endpoint
+    one, two = list[Shown](), list[Shown]()
+    with endpoint.attach(one.append), endpoint.attach(two.append):
+        assert endpoint.attached
+        await seam.show(Activity(PLACE, busy=True))
+        assert await seam.send(delivery(7, "hi", speaker="Carina")) == "terminal-7"
+        await seam.edit(PLACE, "terminal-7", "hi!")
+        await seam.withdraw(PLACE, "terminal-7")
+        await seam.show(Activity(PLACE, busy=False))
+        await seam.show(Activity(PlaceId("discord:1"), busy=True))
+    said = Said("terminal-7", "hi", "Carina")
+    assert one == two == [Busy(True), said, Changed("terminal-7", "hi!"), Withdrawn("terminal-7"), Busy(False)]
+    assert not endpoint.attached
+
+
+async def test_with_nobody_there_a_delivery_waits(endpoint: TerminalEndpoint) -> None:
+    for attempt in (endpoint.send(delivery(7)), endpoint.edit(PLACE, "terminal-7", "x")):
+        with pytest.raises(DeliveryFailed, match="nobody is at the terminal") as caught:
+            await attempt
+        assert caught.value.retry_after is not None
+    await endpoint.withdraw(PLACE, "terminal-7")
+    assert await endpoint.find((delivery(7),)) == {}
+
+
+async def test_whoever_attaches_wakes_the_outbox(path: Path) -> None:
+    woken = list[bool]()
+    endpoint: TerminalEndpoint
+    endpoint = TerminalEndpoint(Journal(path), on_attach=lambda: woken.append(endpoint.attached))
+    with endpoint.attach(lambda _: None):
+        assert woken == [True]
+
+
+async def test_another_place_is_refused_for_good(endpoint: TerminalEndpoint) -> None:
+    with endpoint.attach(lambda _: None), pytest.raises(DeliveryFailed) as caught:
+        await endpoint.edit(PlaceId("discord:1"), "x", "y")
+    assert caught.value.retry_after is None
+
+
+async def test_a_delivery_is_shown_once_however_often_it_is_sent(endpoint: TerminalEndpoint, path: Path) -> None:
+    shown = list[Shown]()
+    with endpoint.attach(shown.append):
+        assert {await endpoint.send(delivery(7)) for _ in range(3)} == {"terminal-7"}
+    restarted = TerminalEndpoint(Journal(path))
+    with restarted.attach(shown.append):
+        await restarted.send(delivery(7))
+        await restarted.send(delivery(8, "next"))
+    assert shown == [Said("terminal-7", "hello"), Said("terminal-8", "next")]
+    found = await restarted.find((delivery(6), delivery(7), delivery(8)))
+    assert found == {OutboxId(7): "terminal-7", OutboxId(8): "terminal-8"}
+
+
+async def test_the_journal_is_private_and_holds_no_text(endpoint: TerminalEndpoint, path: Path) -> None:
+    with endpoint.attach(lambda _: None):
+        await endpoint.send(delivery(7, "a secret"))
+    assert path.read_text() == '{"id": 7}\n'
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_the_journal_is_on_disk_before_the_text_is_shown(endpoint: TerminalEndpoint, path: Path) -> None:
+    held = list[str]()
+    with endpoint.attach(lambda _: held.append(path.read_text())):
+        await endpoint.send(delivery(7))
+    assert held == ['{"id": 7}\n']
+
+
+async def test_who_leaves_while_the_disk_works_was_not_shown_it(
+    endpoint: TerminalEndpoint, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = list[Shown]()
+    attached = endpoint.attach(shown.append)
+    attached.__enter__()
+    real = os.fsync
+
+    def leave(descriptor: int) -> None:
+        real(descriptor)
+        if endpoint.attached:
+            attached.__exit__(None, None, None)
+
+    monkeypatch.setattr(os, "fsync", leave)
+    with pytest.raises(DeliveryFailed, match="nobody"):
+        await endpoint.send(delivery(7))
+    assert shown == []
+    assert await TerminalEndpoint(Journal(path)).find((delivery(7),)) == {}
+
+
+async def test_a_journal_that_cannot_be_written_shows_nothing(
+    endpoint: TerminalEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    shown = list[Shown]()
+    with endpoint.attach(shown.append):
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(DeliveryFailed, match="No space left on device") as caught:
+            await endpoint.send(delivery(7))
+    assert caught.value.retry_after == 60
+    assert shown == []
+
+
+async def test_a_disk_that_does_not_answer_leaves_it_unclear(
+    endpoint: TerminalEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_arguments: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(terminal, "_JOURNAL_SECONDS", 0.05)
+    monkeypatch.setattr(asyncio, "to_thread", hang)
+    with endpoint.attach(lambda _: None), pytest.raises(DeliveryUnclear):
+        await endpoint.send(delivery(7))
+
+
+@pytest.mark.parametrize("left", [b'{"id": 7}\n{"id": 8', b'{"id": 7}\n\xff\x00garbage', b'{"id": 7}\n[]\n{}\n'])
+def test_half_a_line_of_a_crash_is_passed_over(path: Path, left: bytes) -> None:
+    path.write_bytes(left)
+    journal = Journal(path)
+    assert OutboxId(7) in journal
+    assert OutboxId(8) not in journal
+    journal.add(OutboxId(9))
+    again = Journal(path)
+    assert [number for number in range(12) if OutboxId(number) in again] == [7, 9]
+
+
+def test_the_journal_stays_small_and_keeps_the_newest(path: Path) -> None:
+    journal = Journal(path, most_bytes=500, keep=20)
+    for number in range(1000, 1200):
+        journal.add(OutboxId(number))
+    journal.take_back(OutboxId(1199))
+    assert path.stat().st_size < 600
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    again = Journal(path)
+    for number in range(1180, 1199):
+        assert OutboxId(number) in again
+    assert OutboxId(1199) not in again
+    assert OutboxId(1000) not in again
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_text_is_not_split_and_nothing_is_not_sent(endpoint: TerminalEndpoint) -> None:
+    text = "long\n" * 50_000
+    assert endpoint.split(text) == [text]
+    assert endpoint.split(" \n") == []
+    assert not endpoint.has_nonce
+
+
+async def test_files_are_shown_below_the_text(endpoint: TerminalEndpoint) -> None:
+    shown = list[Shown]()
+    with endpoint.attach(shown.append):
+        await endpoint.send(delivery(7, "see", files=(OutFile("a.txt", "content"),)))
+    assert shown == [Said("terminal-7", "see\n\na.txt:\ncontent")]
+
+
+@pytest.mark.parametrize("shown", [Said("a", "b", "c"), Changed("a", "b"), Withdrawn("a"), Busy(True)])
+def test_what_is_shown_travels_as_plain_data(shown: Shown) -> None:
+    assert from_data(to_data(shown)) == shown
+    with pytest.raises(KeyError):
+        from_data({"kind": "Other"})
+
+
+# ---------------------------------------------------------------------------------------------------- the screen
+
+
+def view(*, tty: bool) -> tuple[ChatView, io.StringIO]:
+    out = io.StringIO()
+    return ChatView(Console(file=out, force_terminal=tty, color_system=None, width=60, _environ={"TERM": "xterm"})), out
+
+
+def test_piped_only_whole_answers_are_written() -> None:
+    chat, out = view(tty=False)
+    chat.show(Busy(True))
+    chat.stream("Hel")
+    chat.show(Said("1", "Hello [bold]you[/bold] :smile: " + "x" * 100, "Carina"))
+    chat.close()
+    assert out.getvalue() == "Carina: Hello [bold]you[/bold] :smile: " + "x" * 100 + "\n"
+
+
+def test_a_streamed_answer_is_written_as_it_comes_and_once() -> None:
+    chat, out = view(tty=True)
+    chat.stream("Hel", "Carina")
+    assert out.getvalue() == "Carina: Hel"
+    chat.stream("Hello", "Carina")
+    chat.show(Busy(True))
+    chat.show(Said("1", "Hello.", "Carina"))
+    assert out.getvalue() == "Carina: Hello.\n"
+
+
+def test_an_answer_that_began_anew_is_written_whole() -> None:
+    chat, out = view(tty=True)
+    chat.stream("Hello")
+    chat.stream("Good")
+    chat.show(Said("1", "Evening"))
+    chat.close()
+    assert out.getvalue() == "Hello\nGood\nEvening\n"
+
+
+def test_changes_are_shown_as_far_as_they_go() -> None:
+    chat, out = view(tty=False)
+    chat.show(Said("1", "one"))
+    chat.show(Changed("1", "one"))
+    chat.show(Changed("1", "one two"))
+    chat.show(Changed("1", "three"))
+    chat.show(Changed("9", "other"))
+    chat.show(Withdrawn("9"))
+    assert out.getvalue().splitlines() == ["one", " two", "(changed)", "three", "(changed)", "other", "(taken back)"]
+
+
+def test_a_spinner_turns_on_a_terminal_until_there_is_something_to_read() -> None:
+    chat, out = view(tty=True)
+    chat.show(Busy(True))
+    chat.show(Busy(True))
+    deadline = time.monotonic() + 10
+    while "thinking" not in out.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert "thinking" in out.getvalue()
+    chat.show(Said("1", "done"))
+    chat.close()
+    assert out.getvalue().endswith("done\n")
+
+
+def test_what_a_model_writes_cannot_move_the_cursor() -> None:
+    for tty in (True, False):
+        chat, out = view(tty=tty)
+        chat.show(Said("1", "a\x1b[2J\rb\x07\u202ec\ud800\n全角　空白\t👩‍👩‍👧"))
+        tab = "      " if tty else "\t"
+        assert out.getvalue() == f"a[2Jbc\ufffd\n全角　空白{tab}👩‍👩‍👧\n"

@@ -1,0 +1,380 @@
+"""What keeps the house in order: who may import whom, sizes, locked dependencies, a fault point for every write."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("bot", "sources", "memory", "scheduler")
+MAY_IMPORT = {
+    "bot": {"bot", "sources", "scheduler", "memory"},
+    "sources": {"sources", "memory"},
+    "scheduler": {"scheduler", "memory"},
+    "memory": {"memory"},
+}
+ONLY_IN = {
+    "aiosqlite": ("memory/database.py",),
+    "sqlite3": ("memory/database.py",),
+    "pysqlite3": ("memory/database.py",),
+    "loro": ("memory/document.py",),
+    "openai": ("bot/models/",),
+    "anthropic": ("bot/models/",),
+    "pydantic_ai": ("bot/models/",),
+    "pydantic_settings": ("bot/config/",),
+    "dotenv": ("bot/config/",),
+}
+READS_ENVIRONMENT = ("bot/config/",)
+MOST_LINES = 400
+MOST_FUNCTION_LINES = 60
+WAIVERS = re.compile(
+    r"#\s*(noqa|type:\s*ignore|pyright:\s*ignore|mypy:|ruff:\s*noqa|pragma:\s*no cover)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file, parsed."""
+
+    path: str
+    source: str
+    tree: ast.Module
+
+    @property
+    def name(self) -> str:
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    def imports(self) -> Iterator[tuple[str, int]]:
+        """Every module that is imported, by any spelling, with its line."""
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Import(names=names):
+                    yield from ((alias.name, node.lineno) for alias in names)
+                case ast.ImportFrom(module=module, level=0):
+                    yield module or "", node.lineno
+                case ast.ImportFrom():
+                    yield self.path.split("/")[0], node.lineno  # relative: stays inside
+                case ast.Call(args=[ast.Constant(value=str(name)), *_]) if _called(node) in (
+                    "import_module",
+                    "__import__",
+                ):
+                    yield name, node.lineno
+
+
+def _called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    match node.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    sources = ((path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths)
+    return tuple(Module(path, source, ast.parse(source)) for path, source in sources)
+
+
+def at(module: Module, line: int) -> str:
+    return f"{module.path}:{line}"
+
+
+# -------------------------------------------------------------------------------- directions
+
+
+def test_the_walk_sees_the_house() -> None:
+    assert {module.path.split("/")[0] for module in modules()} >= {"bot", "sources", "memory"}
+    assert len(modules()) > 20
+
+
+def test_imports_go_from_bot_down_to_memory() -> None:
+    wrong = [
+        f"{at(module, line)} imports {name}"
+        for module in modules()
+        for name, line in module.imports()
+        if (top := name.split(".")[0]) in PACKAGES and top not in MAY_IMPORT[module.path.split("/")[0]]
+    ]
+    assert wrong == []
+
+
+def test_each_library_has_one_place_that_knows_it() -> None:
+    wrong = [
+        f"{at(module, line)} imports {name}"
+        for module in modules()
+        for name, line in module.imports()
+        if name.split(".")[0] in ONLY_IN and not module.path.startswith(ONLY_IN[name.split(".")[0]])
+    ]
+    assert wrong == []
+
+
+def test_only_configuration_reads_the_environment() -> None:
+    readers = {"environ", "environb", "getenv", "getenvb"}
+    wrong = []
+    for module in modules():
+        if module.path.startswith(READS_ENVIRONMENT):
+            continue
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in readers:
+                    wrong.append(at(module, node.lineno))
+                case ast.ImportFrom(module="os", names=names) if readers & {alias.name for alias in names}:
+                    wrong.append(at(module, node.lineno))
+    assert wrong == []
+
+
+def test_tests_are_not_imported_by_the_program() -> None:
+    assert [
+        at(module, line) for module in modules() for name, line in module.imports() if name.split(".")[0] == "tests"
+    ] == []
+
+
+# ---------------------------------------------------------------------------------------------- sizes and waivers
+
+
+def test_files_are_short() -> None:
+    lengths = {module.path: len(module.source.splitlines()) for module in modules()}
+    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{at(module, node.lineno)} {node.name}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno >= MOST_FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def test_no_line_waives_a_check() -> None:
+    files = [*modules(), *(Module(*each) for each in _tests())]
+    wrong = [
+        at(module, number)
+        for module in files
+        for number, line in enumerate(module.source.splitlines(), 1)
+        if WAIVERS.search(line) and module.path != "tests/test_house.py"
+    ]
+    assert wrong == []
+
+
+def _tests() -> Iterator[tuple[str, str, ast.Module]]:
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8"), ast.Module([], [])
+
+
+def test_nothing_is_printed_past_the_console() -> None:
+    wrong = []
+    for module in modules():
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Call(func=ast.Name(id="print" | "pprint")):
+                    wrong.append(at(module, node.lineno))
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys")), attr="write")):
+                    wrong.append(at(module, node.lineno))
+    assert wrong == []
+
+
+# ---------------------------------------------------------------------------------------------------- fault points
+
+
+def points_of(module: Module) -> set[str]:
+    """Module-level names that are defined by `commit_point(...)`."""
+    found: set[str] = set()
+    for node in module.tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if _called(call) == "commit_point":
+                found.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call) if _called(call) == "commit_point":
+                found.add(name)
+    return found
+
+
+def known_points(module: Module, points: dict[str, set[str]]) -> set[str]:
+    """The points a module can name: its own, and those it imports from another."""
+    known = set(points[module.name])
+    for node in module.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module in points:
+            known |= {alias.asname or alias.name for alias in node.names if alias.name in points[node.module]}
+    return known
+
+
+class Writes(ast.NodeVisitor):
+    """The writes of one module to a database, and those among them without a fault point.
+
+    A `.write` or `.submit` counts when it is not a function of a module, and takes a point and a function or stands
+    on something called a database. A function may pass on a point that it takes itself, as `Point`.
+    """
+
+    def __init__(self, module: Module, known: set[str]) -> None:
+        self._module = module
+        self._known = [known]
+        imports = (node for node in module.tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+        self._imported = {alias.asname or alias.name for node in imports for alias in node.names}
+        self.seen = 0
+        self.wrong: list[str] = []
+        self.visit(module.tree)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        taken = {
+            each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if _is_point(each)
+        }
+        self._known.append(self._known[-1] | taken)
+        self.generic_visit(node)
+        self._known.pop()
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self.visit_FunctionDef(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if self._is_write(node):
+            self.seen += 1
+            match node.args:
+                case [ast.Name(id=name), *_] if name in self._known[-1]:
+                    pass
+                case _:
+                    self.wrong.append(f"{at(self._module, node.lineno)} {ast.unparse(node)[:60]}")
+        self.generic_visit(node)
+
+    def _is_write(self, node: ast.Call) -> bool:
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("write", "submit"):
+            return False
+        owner = ast.unparse(node.func.value)
+        of_module = owner in self._imported
+        return not of_module and (
+            len(node.args) + len(node.keywords) >= 2 or owner.casefold().endswith(("db", "database"))
+        )
+
+
+def _is_point(argument: ast.arg) -> bool:
+    return argument.annotation is not None and ast.unparse(argument.annotation) == "Point"
+
+
+def test_every_write_has_a_fault_point_of_its_module() -> None:
+    points = {module.name: points_of(module) for module in modules()}
+    others = [module for module in modules() if module.path != "memory/database.py"]
+    found = [Writes(module, known_points(module, points)) for module in others]
+    assert [line for writes in found for line in writes.wrong] == []
+    assert sum(writes.seen for writes in found) > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("db.write(SAVE, work)", False),
+        ("def f(point: Point): db.write(point, work)", False),
+        ("os.write(1, data)", False),
+        ("file.write(data)", False),
+        ("def f(point): db.write(point, work)", True),
+        ("db.write(commit_point('a.b'), work)", True),
+        ("self._db.submit(UNKNOWN, work)", True),
+        ("self.registry.write(work, durable=True)", True),
+        ("self.database.write()", True),
+    ],
+)
+def test_the_search_for_writes_finds_them(line: str, wrong: bool) -> None:
+    source = f"import os\nSAVE = commit_point('x.save')\n{line}\n"
+    module = Module("memory/x.py", source, ast.parse(source))
+    assert bool(Writes(module, points_of(module)).wrong) is wrong
+
+
+def test_fault_points_are_unique_and_made_when_modules_are_loaded() -> None:
+    names: list[str] = []
+    wrong = []
+    for module in modules():
+        top = {id(node.value) for node in module.tree.body if isinstance(node, ast.Assign | ast.AnnAssign)}
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Call) and _called(node) in ("commit_point", "call_point"):
+                match node.args:
+                    case [ast.Constant(value=str(name))] if id(node) in top:
+                        names.append(name)
+                    case _:
+                        wrong.append(at(module, node.lineno))
+    assert wrong == []
+    assert sorted(names) == sorted(set(names))
+    registered = registered_points()
+    assert sorted(registered) == sorted(names)
+    assert [name for name in registered if not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+", name)] == []
+
+
+def registered_points() -> list[str]:
+    """What `faults.all()` holds once the whole program is loaded: in a process of its own, since tests add theirs."""
+    names = [module.name for module in modules() if not module.name.endswith("__main__")]
+    load = "import importlib, json, sys\nfor name in json.load(sys.stdin): importlib.import_module(name)\n"
+    show = "from memory.faults import faults\nprint(json.dumps([point.name for point in faults.all()]))"
+    command = [sys.executable, "-c", load + show]
+    done = subprocess.run(command, cwd=ROOT, input=json.dumps(names), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    registered: list[str] = json.loads(done.stdout)
+    return registered
+
+
+def test_points_are_made_by_their_two_functions_only() -> None:
+    wrong = [
+        at(module, node.lineno)
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and _called(node) == "Point" and module.path != "memory/faults.py"
+    ]
+    assert wrong == []
+
+
+# ----------------------------------------------------------------------------------------------------- dependencies
+
+
+def lock(name: str) -> dict[str, str]:
+    """The requirements of a lock file: normalised name -> the whole entry."""
+    entries = re.split(r"(?m)^(?=[A-Za-z0-9])", (ROOT / name).read_text("utf-8"))
+    return {_normal(entry): entry for entry in entries if entry.strip() and not entry.startswith("#")}
+
+
+def _normal(requirement: str) -> str:
+    """The name of a requirement as indexes compare it."""
+    found = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement)
+    assert found is not None
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_names_no_index(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    assert re.findall(r"(?mi)^.*(?:https?:|file:|git\+|index-url|find-links|trusted-host).*$", text) == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_requirement_is_pinned_and_hashed(name: str) -> None:
+    entries = lock(name)
+    assert entries
+    assert [key for key, entry in entries.items() if not re.match(r"[\w.\[\],-]+==\S+", entry)] == []
+    assert [key for key, entry in entries.items() if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)] == []
+
+
+def test_every_dependency_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    groups = project["dependency-groups"]
+    run, dev = lock("requirements.lock"), lock("requirements-dev.lock")
+    needed = [*project["project"]["dependencies"], *groups["build"]]
+    assert [each for each in needed if _normal(each) not in run] == []
+    assert [each for each in (*needed, *groups["dev"]) if _normal(each) not in dev] == []
+
+
+def test_both_locks_pin_the_same_versions() -> None:
+    run, dev = lock("requirements.lock"), lock("requirements-dev.lock")
+
+    def version(entry: str) -> str:
+        return entry.split("==")[1].split()[0]
+
+    assert {key: version(entry) for key, entry in run.items()} == {key: version(dev[key]) for key in run}

@@ -1,0 +1,257 @@
+"""What a test can make go wrong, at run time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from tests.wire.discord.gateway import Gateway, Session
+from tests.wire.discord.listener import Listener
+
+
+@dataclass(frozen=True)
+class RateLimit:
+    """Answer 429 without doing anything."""
+
+    retry_after: float
+    everywhere: bool = False
+    scope: Literal["user", "global", "shared"] = "user"
+    cloudflare: bool = False
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Answer with an error without doing anything."""
+
+    status: int
+    code: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """Cut the connection, before or after doing what was asked."""
+
+    applied: bool
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Wait before or after doing what was asked, then answer."""
+
+    seconds: float
+    applied: bool
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Give no answer until the client gives up or the faults are cleared."""
+
+    applied: bool
+
+
+Effect = RateLimit | Failure | Unanswered | Delay | Hang
+
+
+@dataclass
+class Rule:
+    """An effect on the next requests that match."""
+
+    method: str
+    path: str
+    effect: Effect
+    times: int
+    skip: int = 0
+    hits: int = 0
+    _seen: int = field(default=0, repr=False)
+
+    def take(self, method: str, path: str) -> bool:
+        if self.hits >= self.times or not (self.method in ("*", method) and fnmatchcase(path, self.path)):
+            return False
+        self._seen += 1
+        if self._seen <= self.skip:
+            return False
+        self.hits += 1
+        return True
+
+
+class Faults:
+    """Failures of REST requests and of the gateway.
+
+    Paths are written without /api/v10 and may hold wildcards: "/channels/*/messages". Each rule works
+    on the next `times` matching requests after leaving `skip` of them alone, and counts its `hits`.
+    """
+
+    def __init__(self, gateway: Gateway, gateway_door: Listener, rest_door: Listener) -> None:
+        self._gateway = gateway
+        self._gateway_door = gateway_door
+        self._rest_door = rest_door
+        self._released = asyncio.Event()
+        self._global_until = 0.0
+        self.rules: list[Rule] = []
+
+    def rate_limit(
+        self,
+        method: str,
+        path: str,
+        retry_after: float = 0.2,
+        *,
+        everywhere: bool = False,
+        shared: bool = False,
+        cloudflare: bool = False,
+        times: int = 1,
+        skip: int = 0,
+    ) -> Rule:
+        """429 for a route, or (`everywhere`) a global one that holds for every request meanwhile."""
+        scope: Literal["user", "global", "shared"] = "global" if everywhere else "shared" if shared else "user"
+        effect = RateLimit(retry_after, everywhere, scope, cloudflare)
+        return self._add(Rule(method, path, effect, times, skip))
+
+    def fail(
+        self,
+        method: str,
+        path: str,
+        status: int = 502,
+        *,
+        code: int = 0,
+        message: str = "",
+        times: int = 1,
+        skip: int = 0,
+    ) -> Rule:
+        """An error answer: 500, 502, 503, 403 with code 50013, ..."""
+        return self._add(Rule(method, path, Failure(status, code, message), times, skip))
+
+    def cut_after_applying(self, method: str, path: str, *, times: int = 1, skip: int = 0) -> Rule:
+        """Do what is asked, then break the connection instead of answering."""
+        return self._add(Rule(method, path, Unanswered(applied=True), times, skip))
+
+    def cut_before_applying(self, method: str, path: str, *, times: int = 1, skip: int = 0) -> Rule:
+        """Break the connection without having done anything."""
+        return self._add(Rule(method, path, Unanswered(applied=False), times, skip))
+
+    def delay(
+        self, method: str, path: str, seconds: float, *, applied: bool = False, times: int = 1, skip: int = 0
+    ) -> Rule:
+        """Answer late, having done what is asked early (`applied`) or late."""
+        return self._add(Rule(method, path, Delay(seconds, applied), times, skip))
+
+    def hang(self, method: str, path: str, *, applied: bool = False, times: int = 1, skip: int = 0) -> Rule:
+        """Do not answer, until `clear`."""
+        return self._add(Rule(method, path, Hang(applied), times, skip))
+
+    def clear(self) -> None:
+        """Forget all rules and let go of everything that hangs."""
+        self.rules.clear()
+        self._global_until = 0.0
+        self._released.set()
+        self._released = asyncio.Event()
+
+    def _add(self, rule: Rule) -> Rule:
+        self.rules.append(rule)
+        return rule
+
+    def take(self, method: str, path: str) -> Effect | None:
+        """The effect for this request; used by the server."""
+        remaining = self._global_until - time.monotonic()
+        if remaining > 0 and not path.startswith(("/interactions/", "/webhooks/")):
+            return RateLimit(remaining, everywhere=True, scope="global")
+        for rule in self.rules:
+            if rule.take(method, path):
+                if isinstance(rule.effect, RateLimit) and rule.effect.everywhere:
+                    self._global_until = time.monotonic() + rule.effect.retry_after
+                return rule.effect
+        return None
+
+    async def released(self) -> None:
+        await self._released.wait()
+
+    def reconnect(self) -> None:
+        """Op 7: ask every connection to come back."""
+        self._each(lambda session: _send(session, {"op": 7, "d": None}))
+
+    def invalidate(self, *, resumable: bool = False) -> None:
+        """Op 9: declare every session invalid, for good or resumable."""
+
+        def tell(session: Session) -> None:
+            _send(session, {"op": 9, "d": resumable})
+            if not resumable:
+                del self._gateway.sessions[session.id]
+
+        self._each(tell)
+
+    def close(self, code: int = 4000) -> None:
+        """Close every connection with this code; a fatal one also ends the session."""
+
+        def shut(session: Session) -> None:
+            if session.connection is not None:
+                session.connection.close(code)
+            if code in (4004, 4010, 4011, 4012, 4013, 4014):
+                del self._gateway.sessions[session.id]
+
+        self._each(shut)
+
+    def cut(self) -> None:
+        """Break every gateway connection on the TCP level."""
+        for connection in list(self._gateway.connections):
+            connection.cut()
+
+    def forget_sessions(self) -> None:
+        """Let every RESUME from now on fail, until `keep_sessions`: what is missed meanwhile stays missed."""
+        self._gateway.refuse_resume = True
+
+    def keep_sessions(self) -> None:
+        self._gateway.refuse_resume = False
+
+    def ignore_heartbeats(self, *, ignore: bool = True) -> None:
+        """Leave heartbeats unanswered: a dead connection that looks alive."""
+        self._gateway.answer_heartbeats = not ignore
+
+    def hold_events(self) -> None:
+        """Keep events back on living connections, until `release_events` sends them in one burst."""
+        self._each(_hold)
+
+    def release_events(self) -> None:
+        for session in self._gateway.sessions.values():
+            session.held = False
+            session.flush()
+
+    async def refuse_gateway(self) -> None:
+        """Accept no new gateway connection (the port is closed), until `accept_gateway`."""
+        await self._gateway_door.shut()
+
+    async def accept_gateway(self) -> None:
+        await self._gateway_door.open()
+
+    async def refuse_rest(self) -> None:
+        """Close the REST port and every connection to it, until `accept_rest`."""
+        await self._rest_door.shut()
+        self._rest_door.drop()
+
+    async def accept_rest(self) -> None:
+        await self._rest_door.open()
+
+    async def outage(self, until: Callable[[], Awaitable[None]]) -> None:
+        """Both ports closed and all connections cut, until what `until` waits for has happened."""
+        await self.refuse_gateway()
+        await self.refuse_rest()
+        self.cut()
+        await until()
+        await self.accept_rest()
+        await self.accept_gateway()
+
+    def _each(self, do: Callable[[Session], None]) -> None:
+        for session in self._gateway.live:
+            do(session)
+
+
+def _send(session: Session, packet: dict[str, object]) -> None:
+    if session.connection is not None:
+        session.connection.send(packet)
+
+
+def _hold(session: Session) -> None:
+    session.held = True

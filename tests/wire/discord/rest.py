@@ -1,0 +1,258 @@
+"""The REST side: every route, and the way each request goes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from aiohttp import web
+
+from tests.wire.discord import routes_interactions as answers
+from tests.wire.discord import routes_messages as messages
+from tests.wire.discord import routes_places as places
+from tests.wire.discord import routes_webhooks as webhooks
+from tests.wire.discord.calls import Answer, Reply, Request, read
+from tests.wire.discord.checker import Checker
+from tests.wire.discord.errors import DiscordError, refuse
+from tests.wire.discord.faults import Delay, Effect, Failure, Faults, Hang, RateLimit, Unanswered
+from tests.wire.discord.world import World
+
+Route = Callable[[World, Request], Answer]
+
+_CHANNEL = "/channels/{channel_id}"
+_MESSAGE = _CHANNEL + "/messages/{message_id}"
+_REACTION = _MESSAGE + "/reactions/{emoji_name}"
+_MEMBER = _CHANNEL + "/thread-members"
+_APP = "/applications/{application_id}"
+_HOOK = "/webhooks/{webhook_id}/{webhook_token}"
+
+ROUTES: list[tuple[str, str, Route]] = [
+    ("GET", "/gateway", places.gateway),
+    ("GET", "/gateway/bot", places.gateway_bot),
+    ("GET", "/applications/@me", places.application),
+    ("GET", "/oauth2/applications/@me", places.application),
+    ("GET", "/users/@me", places.me),
+    ("GET", "/users/@me/guilds", places.my_guilds),
+    ("DELETE", "/users/@me/guilds/{guild_id}", places.leave_guild),
+    ("POST", "/users/@me/channels", places.open_direct),
+    ("GET", "/users/{user_id}", places.user),
+    ("GET", "/guilds/{guild_id}", places.guild),
+    ("GET", "/guilds/{guild_id}/channels", places.guild_channels),
+    ("GET", "/guilds/{guild_id}/roles", places.guild_roles),
+    ("GET", "/guilds/{guild_id}/members", places.members),
+    ("GET", "/guilds/{guild_id}/members/{user_id}", places.member),
+    ("GET", "/guilds/{guild_id}/threads/active", places.active_threads),
+    ("GET", "/guilds/{guild_id}/webhooks", webhooks.of_guild),
+    ("GET", _CHANNEL, places.channel),
+    ("PATCH", _CHANNEL, places.edit_channel),
+    ("DELETE", _CHANNEL, places.delete_channel),
+    ("POST", _CHANNEL + "/typing", messages.typing),
+    ("GET", _CHANNEL + "/messages", messages.history),
+    ("POST", _CHANNEL + "/messages", messages.create),
+    ("POST", _CHANNEL + "/messages/bulk-delete", messages.bulk_delete),
+    ("GET", _MESSAGE, messages.get),
+    ("PATCH", _MESSAGE, messages.edit),
+    ("DELETE", _MESSAGE, messages.delete),
+    ("POST", _MESSAGE + "/threads", places.thread_from_message),
+    ("DELETE", _MESSAGE + "/reactions", messages.clear_reactions),
+    ("GET", _REACTION, messages.list_reactions),
+    ("PUT", _REACTION + "/@me", messages.add_reaction),
+    ("DELETE", _REACTION + "/@me", messages.remove_own_reaction),
+    ("DELETE", _REACTION + "/{user_id}", messages.remove_reaction),
+    ("POST", _CHANNEL + "/threads", places.thread),
+    ("GET", _CHANNEL + "/threads/archived/public", places.archived_threads),
+    ("GET", _CHANNEL + "/threads/archived/private", places.archived_threads),
+    ("GET", _MEMBER, places.thread_members),
+    ("PUT", _MEMBER + "/@me", places.join_thread),
+    ("DELETE", _MEMBER + "/@me", places.leave_thread),
+    ("GET", _MEMBER + "/{user_id}", places.thread_member),
+    ("PUT", _MEMBER + "/{user_id}", places.add_to_thread),
+    ("DELETE", _MEMBER + "/{user_id}", places.remove_from_thread),
+    ("GET", _CHANNEL + "/webhooks", webhooks.of_channel),
+    ("POST", _CHANNEL + "/webhooks", webhooks.create),
+    ("GET", "/webhooks/{webhook_id}", webhooks.get),
+    ("DELETE", "/webhooks/{webhook_id}", webhooks.delete),
+    ("GET", _HOOK, webhooks.get),
+    ("DELETE", _HOOK, webhooks.delete),
+    ("POST", _HOOK, answers.execute),
+    ("GET", _HOOK + "/messages/@original", answers.get_message),
+    ("PATCH", _HOOK + "/messages/@original", answers.edit_message),
+    ("DELETE", _HOOK + "/messages/@original", answers.delete_message),
+    ("GET", _HOOK + "/messages/{message_id}", answers.get_message),
+    ("PATCH", _HOOK + "/messages/{message_id}", answers.edit_message),
+    ("DELETE", _HOOK + "/messages/{message_id}", answers.delete_message),
+    ("GET", _APP + "/commands", answers.list_commands),
+    ("PUT", _APP + "/commands", answers.set_commands),
+    ("GET", _APP + "/guilds/{guild_id}/commands", answers.list_guild_commands),
+    ("PUT", _APP + "/guilds/{guild_id}/commands", answers.set_guild_commands),
+    ("POST", "/interactions/{interaction_id}/{interaction_token}/callback", answers.callback),
+]
+
+
+class Rest:
+    """Serves the routes, with faults in front and the checks around."""
+
+    def __init__(self, world: World, token: str, checker: Checker | None) -> None:
+        self.world = world
+        self.token = token
+        self.checker = checker
+        self.faults: Faults | None = None
+        self.requests: list[Request] = []
+        self.unserved: list[str] = []
+
+    def application(self) -> web.Application:
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        for method, template, route in ROUTES:
+            app.router.add_route(method, "/api/v10" + template, self._serve(template, route))
+        app.router.add_route("GET", "/cdn/attachments/{channel_id}/{attachment_id}/{filename}", self._file)
+        app.router.add_route("*", "/{rest:.*}", self._unknown)
+        return app
+
+    def _serve(self, template: str, route: Route) -> Callable[[web.Request], Any]:
+        async def serve(request: web.Request) -> web.StreamResponse:
+            call = await read(request, template)
+            self.requests.append(call)
+            self.world.changes.notify()
+            effect = self.faults.take(call.method, call.path) if self.faults else None
+            early = None if _applies(effect) else await self._refrain(request, effect)
+            if early is not None:
+                call.status = early.status
+                self.world.changes.notify()
+                return early
+            reply = self._apply(call, route)
+            call.status, call.answer = reply.status, reply.json
+            self.world.changes.notify()
+            await self._after(request, effect)
+            return _respond(call, reply)
+
+        return serve
+
+    def _apply(self, call: Request, route: Route) -> Reply:
+        try:
+            self._authorize(call)
+            if self.checker is not None:
+                self.checker.check_request(call)
+            answer = route(self.world, call)
+            reply = answer if isinstance(answer, Reply) else Reply(200, answer)
+        except DiscordError as error:
+            return Reply(error.status, error.body())
+        except Exception as error:
+            self.unserved.append(f"{call.method} {call.path}: {error!r}")
+            raise
+        if self.checker is not None:
+            self.checker.check_answer(call, reply)
+        return Reply(reply.status, json.loads(json.dumps(reply.json)))
+
+    def _authorize(self, call: Request) -> None:
+        tokened = call.template.startswith((_HOOK, "/interactions/"))
+        if not tokened and call.token != f"Bot {self.token}":
+            raise refuse(0)
+
+    async def _refrain(self, request: web.Request, effect: Effect | None) -> web.Response | None:
+        """The effects that come instead of, or before, doing what was asked."""
+        match effect:
+            case RateLimit():
+                return _limited(effect)
+            case Failure(status, code, message):
+                body = {"code": code, "message": message or f"{status}: injected"}
+                return _json(status, body, request.path)
+            case Unanswered():
+                _cut(request)
+                return web.Response(status=500)
+            case Delay(seconds):
+                await asyncio.sleep(seconds)
+            case Hang():
+                await self._hang()
+            case None:
+                pass
+            case _:
+                assert_never(effect)
+        return None
+
+    async def _after(self, request: web.Request, effect: Effect | None) -> None:
+        """The effects that come after doing what was asked."""
+        match effect:
+            case Unanswered(applied=True):
+                _cut(request)
+            case Delay(seconds, applied=True):
+                await asyncio.sleep(seconds)
+            case Hang(applied=True):
+                await self._hang()
+
+    async def _hang(self) -> None:
+        if self.faults is not None:
+            await self.faults.released()
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        """An attachment's bytes."""
+        found = self.world.files.get(int(request.match_info["attachment_id"]))
+        if found is None:
+            return web.Response(status=404)
+        await asyncio.sleep(found.delay)
+        kind = found.content_type or "application/octet-stream"
+        body = found.data if found.status == 200 else b""
+        return web.Response(status=found.status, body=body, headers={"Content-Type": kind})
+
+    async def _unknown(self, request: web.Request) -> web.StreamResponse:
+        self.unserved.append(f"{request.method} {request.path}")
+        return _json(404, {"code": 0, "message": "404: Not Found"}, request.path)
+
+
+def _applies(effect: Effect | None) -> bool:
+    """Whether the effect lets the request happen before it strikes."""
+    return effect is None or (isinstance(effect, Unanswered | Delay | Hang) and effect.applied)
+
+
+def _cut(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def _respond(call: Request, reply: Reply) -> web.Response:
+    if reply.status == 204:
+        return web.Response(status=204, headers=_bucket(call.template))
+    return _json(reply.status, reply.json, call.template)
+
+
+def _json(status: int, body: Any, template: str) -> web.Response:
+    headers = _bucket(template) | {"Content-Type": "application/json"}
+    return web.Response(status=status, body=json.dumps(body).encode(), headers=headers)
+
+
+def _bucket(template: str) -> dict[str, str]:
+    return {
+        "X-RateLimit-Limit": "1000",
+        "X-RateLimit-Remaining": "999",
+        "X-RateLimit-Reset": f"{time.time() + 1:.3f}",
+        "X-RateLimit-Reset-After": "1.000",
+        "X-RateLimit-Bucket": f"{hash(template) & 0xFFFFFFFF:08x}",
+    }
+
+
+def _limited(effect: RateLimit) -> web.Response:
+    if effect.cloudflare:
+        return web.Response(status=429, text="error code: 1015")
+    seconds = round(effect.retry_after, 3)
+    headers = {
+        "Content-Type": "application/json",
+        "Retry-After": str(max(1, round(seconds))),
+        "Via": "1.1 test",
+        "X-RateLimit-Scope": effect.scope,
+    }
+    if effect.everywhere:
+        headers["X-RateLimit-Global"] = "true"
+    else:
+        headers |= {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "0"}
+        headers |= {
+            "X-RateLimit-Reset": f"{time.time() + seconds:.3f}",
+            "X-RateLimit-Reset-After": str(seconds),
+        }
+    body = {
+        "message": "You are being rate limited.",
+        "retry_after": seconds,
+        "global": effect.everywhere,
+    }
+    return web.Response(status=429, body=json.dumps(body).encode(), headers=headers)

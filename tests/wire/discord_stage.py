@@ -1,0 +1,120 @@
+"""A server with a guild, a channel, a person, and a small plain discord.py client in the same loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import discord
+from discord import app_commands
+
+from tests.wire.discord import DiscordServer, GuildChannel
+
+
+class Bot(discord.Client):
+    """A small client that keeps what it hears."""
+
+    def __init__(self, intents: discord.Intents, **options: Any) -> None:
+        super().__init__(intents=intents, guild_ready_timeout=0.05, **options)
+        self.tree = app_commands.CommandTree(self)
+        self.heard: list[discord.Message] = []
+        self.events: list[tuple[str, int]] = []
+        self.raw_edits: list[discord.RawMessageUpdateEvent] = []
+        self.resumed = 0
+        self.readies = 0
+        self.changed = asyncio.Condition()
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Identify again without discord.py's pause of 5 s."""
+
+    async def note(self, name: str, number: int = 0) -> None:
+        async with self.changed:
+            self.events.append((name, number))
+            self.changed.notify_all()
+
+    async def until(self, *wanted: tuple[str, int]) -> None:
+        """Until all these events have come."""
+        async with asyncio.timeout(10), self.changed:
+            await self.changed.wait_for(lambda: all(event in self.events for event in wanted))
+
+    async def on_ready(self) -> None:
+        self.readies += 1
+        await self.note("ready", self.readies)
+
+    async def on_resumed(self) -> None:
+        self.resumed += 1
+        await self.note("resumed", self.resumed)
+
+    async def on_message(self, message: discord.Message) -> None:
+        self.heard.append(message)
+        await self.note("message", message.id)
+
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        self.raw_edits.append(payload)
+        await self.note("edit", payload.message_id)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        await self.note("delete", payload.message_id)
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        await self.note("bulk_delete", min(payload.message_ids))
+
+    async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
+        await self.note("react", payload.message_id)
+
+    async def on_raw_reaction_remove(self, payload: discord.RawReactionActionEvent) -> None:
+        await self.note("unreact", payload.message_id)
+
+    async def on_typing(self, channel: Any, user: Any, when: Any) -> None:
+        await self.note("typing", user.id)
+
+    async def on_thread_create(self, thread: discord.Thread) -> None:
+        await self.note("thread", thread.id)
+
+    async def on_thread_join(self, thread: discord.Thread) -> None:
+        await self.note("thread_join", thread.id)
+
+    async def on_member_join(self, member: discord.Member) -> None:
+        await self.note("join", member.id)
+
+    async def on_member_remove(self, member: discord.Member) -> None:
+        await self.note("leave", member.id)
+
+    async def on_member_update(self, before: discord.Member, after: discord.Member) -> None:
+        await self.note("member", after.id)
+
+    async def on_guild_channel_update(self, before: Any, after: Any) -> None:
+        await self.note("channel", after.id)
+
+
+class Stage:
+    """A server with a guild, a channel, a person and a running client."""
+
+    def __init__(self, server: DiscordServer) -> None:
+        self.server = server
+        self.guild = server.guild("Home")
+        self.general = self.guild.text_channel("general", topic="all things")
+        self.ana = server.person("ana", global_name="Ana")
+        self.guild.add(self.ana, nick="Annie")
+        self.bot = Bot(discord.Intents.all())
+
+    @contextlib.asynccontextmanager
+    async def running(self, bot: Bot | None = None) -> AsyncIterator[Bot]:
+        """A client, ready, and closed again."""
+        self.bot = bot or self.bot
+        with self.server.patched():
+            task = asyncio.create_task(self.bot.start(self.server.token))
+            try:
+                await self.bot.until(("ready", 1))
+                yield self.bot
+            finally:
+                await self.bot.close()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def place(self, channel: GuildChannel | None = None) -> discord.TextChannel:
+        """The channel as the client knows it."""
+        found = self.bot.get_channel((channel or self.general).id)
+        assert isinstance(found, discord.TextChannel)
+        return found
