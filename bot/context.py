@@ -169,7 +169,7 @@ def _conversation(rows: Sequence[messages.Message]) -> Iterable[Message]:
         if row.role == "assistant" and row.tool_call_id is None:
             if pending:
                 yield pending
-            pending = AssistantMessage(row.text or _FORGOTTEN, (), row.created_at)
+            pending = AssistantMessage(_said(row), (), row.created_at)
             continue
         if row.role == "assistant":
             if row.tool_call_id in answered:
@@ -186,6 +186,12 @@ def _conversation(rows: Sequence[messages.Message]) -> Iterable[Message]:
             yield UserMessage(_heard(row), row.text, row.created_at, row.speaker)
     if pending:
         yield pending
+
+
+def _said(row: messages.Message) -> str:
+    """An answer of ours, with a word on it when it did not come through."""
+    failed = row.metadata.get("delivery")
+    return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {failed}]" if failed else "")
 
 
 def _heard(row: messages.Message) -> str:

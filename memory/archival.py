@@ -162,7 +162,7 @@ def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope) -> Deleted:
     """
     entry = read(tx, agent, label_or_id, scope)
     messages = derived_messages(tx, entry)
-    _remove(tx, _family(tx, entry.id))
+    remove(tx, _family(tx, entry.id))
     return Deleted(entry, messages)
 
 
@@ -232,7 +232,7 @@ def erase_person(tx: Tx, person: PersonId) -> int:
     """Remove those entries with their notes of use; how many."""
     condition, parameters = _held_for(person)
     found = tx.all(f"SELECT id FROM archival_entries WHERE {condition}", parameters)
-    return _remove(tx, [row["id"] for row in found])
+    return remove(tx, [row["id"] for row in found])
 
 
 def to_entry(row: Row) -> Entry:
@@ -379,7 +379,8 @@ def _family(rows: Rows, entry: EntryId) -> list[EntryId]:
     return [EntryId(row["id"]) for row in found]
 
 
-def _remove(tx: Tx, entries: Iterable[EntryId]) -> int:
+def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
+    """Take entries away by id with their notes of use, for what follows a deletion; how many there were."""
     ids = json.dumps(list(entries))
     tx.run("DELETE FROM turn_uses WHERE kind = 'entry' AND row_id IN (SELECT value FROM json_each(?))", (ids,))
     return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (ids,))

@@ -42,6 +42,7 @@ _MARKS = regex.compile(r"\p{M}+")
 # SQLite's tables are older: it takes some symbols as letters, and a soft hyphen as the end of a word.
 _INVISIBLE = regex.compile(r"(?V1)[\p{Cf}--\u200b]+")
 _BETWEEN = regex.compile(r"[^\p{L}\p{N}\p{M}]+\p{M}*|^\p{M}+")
+_ASCII_FOLDED = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(1, 128)} | {0: None}
 _UNSTORABLE = regex.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -104,7 +105,10 @@ def storable(text: str) -> str:
 
 def index_text(text: str) -> str:
     """What goes into a `search_text` column for `text`; at most 100,000 characters."""
-    return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], last=True))} ", _folded(text[:MAX_INDEXED]))[:MAX_INDEXED]
+    folded = _folded(text[:MAX_INDEXED])
+    if folded.isascii():
+        return folded
+    return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], last=True))} ", folded)[:MAX_INDEXED]
 
 
 def date_words(moment: datetime) -> str:
@@ -143,6 +147,8 @@ def content_words(text: str) -> list[str]:
 
 def _folded(text: str) -> str:
     """Words alone, in one form for what people take as the same: width, case (also of ß), composed or not."""
+    if text.isascii():  # the same words at a tenth of the time: a block is indexed at every edit
+        return " ".join(text.translate(_ASCII_FOLDED).split())
     folded = unicodedata.normalize("NFKC", storable(text)).casefold()
     return _BETWEEN.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFKC", folded)))
 

@@ -16,6 +16,7 @@ from memory import messages
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.following import forget_derived
 from memory.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 
 
@@ -142,6 +143,7 @@ def _apply_delete(tx: Tx, arrival: Arrival, now: datetime) -> TurnId | None:
     changed = messages.delete_heard(tx, arrival.source, arrival.subject, arrival.at)
     if changed is None:
         return None
+    forget_derived(tx, changed.id)
     sql = """UPDATE inbox SET payload = '{}', status = iif(status = 'received', 'done', status),
              done_at = iif(status = 'received', ?, done_at) WHERE message_id = ?"""
     tx.run(sql, (to_text(now), changed.id))

@@ -6,10 +6,12 @@ Each link leaves a failing provider alone for a while, asks for less where it mu
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from urllib.parse import urlsplit
 
 from bot.errors import ConfigError
 from bot.models.access import Access, Limits
-from bot.models.base import Model
+from bot.models.base import Model, ModelRefused
 from bot.models.breaker import BreakerModel
 from bot.models.fallback import FallbackModel
 from bot.models.lazy import LazyModel
@@ -69,10 +71,11 @@ class ModelCatalog:
         return self._chains[name]
 
     async def get(self, name: str) -> Model:
-        """The same, with its first model already loaded."""
+        """The same, with its first model already loaded; one that cannot be loaded is told by the chain's answer."""
         chain = self.model(name)
         if name in self._lazy:
-            await self._lazy[name].open()
+            with suppress(ModelRefused):
+                await self._lazy[name].open()
         return chain
 
     async def aclose(self) -> None:
@@ -100,6 +103,10 @@ class ModelCatalog:
         key, base_url = self._keys.get(provider, ""), self._base_urls.get(provider, "")
         if not key and not (provider == "openai" and base_url):
             raise ConfigError(f'{provider.upper()}_API_KEY: not set; expected a key, since a model is "{name}"')
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise ConfigError(f"{provider.upper()}_API_KEY: expected plain characters without spaces")
+        if base_url and not _is_url(base_url):
+            raise ConfigError(f'{provider.upper()}_BASE_URL: expected a URL such as "http://127.0.0.1:11434/v1"')
         return Access(name, self._limits, key, base_url)
 
 
@@ -107,4 +114,12 @@ def _installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
+        return False
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and text.isprintable()
+    except ValueError:  # brackets that do not match, a port that is none
         return False
