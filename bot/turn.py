@@ -169,7 +169,7 @@ class TurnRunner:
             own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
             used.add(own)
             calls.append({"id": own, "name": call.name, "arguments": redact(call.arguments)})
-        body = {"text": redact(answer.text), "calls": calls, "model": answer.model, "finish": answer.finish}
+        body = {"text": redact(_explained(answer)), "calls": calls, "model": answer.model, "finish": answer.finish}
 
         def work(tx: Tx) -> None:
             turns.add_step(tx, turn, "answer", body, now)
@@ -287,6 +287,15 @@ def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
     inbox.claim(tx, joined, turn.id)
     turns.add_joined(tx, turn, [row.message for row in joined if row.message is not None], now)
     return True
+
+
+def _explained(answer: Answer) -> str:
+    """The answer's text, saying so when the provider cut or withheld it."""
+    if answer.finish == "filter" and not answer.text and not answer.calls:
+        return "The language model's provider withheld the answer to this."
+    if answer.finish == "length" and answer.text and not answer.calls:
+        return f"{answer.text}\n(The answer ends here because it reached the model's limit.)"
+    return answer.text
 
 
 def _spent(model: str, usage: Usage) -> Spent:

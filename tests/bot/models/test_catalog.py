@@ -12,6 +12,7 @@ from bot.errors import ConfigError
 from bot.models.access import Limits
 from bot.models.base import Restarted, TextDelta, ToolSpec
 from bot.models.catalog import ModelCatalog, build_models
+from bot.models.lazy import ADAPTERS
 from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
 from tests.wire import model as wire
 from tests.wire.model import ModelServer
@@ -148,6 +149,34 @@ async def test_a_server_of_one_s_own_needs_no_key(offline: ScriptedModel) -> Non
     await models.aclose()
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
         build_models(keys={}, base_urls={}, offline=offline, limits=LIMITS).model("openai:gpt-5")
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:11434", "http://127.0.0.1:99999/v1", "http://[::1/v1", "http://host/v1\n", "http:///v1"]
+)
+def test_an_address_that_is_none_is_told_without_quoting_it(offline: ScriptedModel, url: str) -> None:
+    models = build_models(keys={}, base_urls={"openai": url}, offline=offline, limits=LIMITS)
+    with pytest.raises(ConfigError, match=r"^OPENAI_BASE_URL: expected a URL such as") as caught:
+        models.model("openai:local")
+    assert url not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["sk-é", "sk-a\n", "sk a"])
+def test_a_key_that_cannot_be_sent_is_told_without_quoting_it(offline: ScriptedModel, key: str) -> None:
+    models = build_models(keys={"openai": key}, base_urls={}, offline=offline, limits=LIMITS)
+    with pytest.raises(ConfigError, match=r"^OPENAI_API_KEY: expected plain characters") as caught:
+        models.model("openai:gpt-5")
+    assert key not in str(caught.value)
+
+
+async def test_a_library_that_cannot_be_loaded_is_told(
+    server: ModelServer, offline: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ADAPTERS, "openai", "bot.models.no_such_adapter")
+    async with catalog(server, offline) as models:
+        answer = await last(await models.get("openai:scripted"))
+    assert answer.model == "offline"
+    assert "openai:scripted cannot be loaded: No module named" in answer.degraded
 
 
 UNLOADED = """
