@@ -43,8 +43,10 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
 def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:
     """Builders of the rows of one step; each takes its position in the batch."""
     body = step.body
+    kept = not any(other.body.get("forgets") for other in ended.material.steps)
     if step.kind == "tool_result":
-        return [_said(ended, now, role="tool", text=body["text"], call=(body["call"], body["name"], None))]
+        text = body["text"] if kept else ""
+        return [_said(ended, now, role="tool", text=text, call=(body["call"], body["name"], None))]
     if step.kind != "answer":
         return []
     if final:
@@ -54,7 +56,7 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:
         if body["text"]:
             rows.append(_said(ended, now, role="assistant", text=body["text"]))
         for call in body["calls"]:
-            made = (call["id"], call["name"], call["arguments"])
+            made = (call["id"], call["name"], call["arguments"] if kept else "{}")
             rows.append(_said(ended, now, role="assistant", text="", call=made))
     return rows
 

@@ -219,8 +219,9 @@ class TurnRunner:
     def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool) -> None:
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
-        body = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
-        turns.add_step(tx, turn, "tool_result", {**body, "data": outcome.data, "effect": effect}, self._kit.clock())
+        body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
+        body |= {"data": outcome.data, "effect": effect, "forgets": outcome.forgets}
+        turns.add_step(tx, turn, "tool_result", body, self._kit.clock())
 
     async def _fail_call(self, call: Call, turn: Turn, text: str) -> None:
         body = {"call": call.id, "name": call.name, "text": self._kit.redact(text), "ok": False, "effect": False}

@@ -48,6 +48,8 @@ class Outcome:
     text: str
     data: Any = None
     uses: tuple[tuple[UseKind, str], ...] = ()
+    forgets: bool = False
+    """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
 
 
 class StoreTool(Protocol[A_contra]):
