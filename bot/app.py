@@ -56,17 +56,17 @@ class App:
         async with asyncio.TaskGroup() as tasks:
             with ExitStack() as watching:
                 watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
-                watching.enter_context(self.events.listen(Previews(self.router, self.endpoints, tasks)))
+                previews = Previews(self.router, self.endpoints, tasks)
+                watching.enter_context(self.events.listen(previews))
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
-                try:
-                    async with control.serve(self.folder, handlers):
-                        await until()
-                finally:
-                    await self.router.drain(_DRAIN_SECONDS)
-                    for task in listening:
-                        task.cancel()
-                    self.router.stop()
+                async with control.serve(self.folder, handlers):
+                    await until()
+                await self.router.drain(_DRAIN_SECONDS)
+                for task in listening:
+                    task.cancel()
+                self.router.stop()
+                previews.stop()
 
     async def _listen(self, front: Front) -> None:
         await front.source.run(self.router.receive)

@@ -32,6 +32,7 @@ _PREVIEW_GONE = commit_point("outbox.preview_gone")
 
 MAX_ATTEMPTS = 8
 """Sends of one row, and looks into an unreadable history, before it is given up."""
+_LONG_WAIT = 3_600.0  # seconds that are not waited for here: a courier keeps its constellation's file open
 _UNCLEAR_WAIT = 2.0  # seconds before an unclear send is repeated with its nonce
 
 _log = structlog.get_logger("bot.courier")
@@ -78,6 +79,8 @@ class Courier:
                 continue
             row = rows[0]
             wait = (row.next_attempt_at - self._clock()).total_seconds() if row.next_attempt_at else 0
+            if wait > _LONG_WAIT and row.status is Status.PENDING:
+                return  # somebody will say when the place can be reached
             if wait > 0 and row.status is Status.PENDING:
                 await self._pause(wait)
             elif row.status is Status.SENDING:

@@ -62,23 +62,26 @@ def next_move(material: Material, *, said: bool, max_steps: int) -> Move:
     if not live and not said:
         return Cancel()
     changed = _changed(material)
-    if changed:
-        effects = said or any(step.body.get("effect") for step in material.steps)
-        if not effects and material.turn.restarts < MAX_RESTARTS:
-            return Restart()
-        return Tell(_describe(changed))
+    effects = said or any(step.body.get("effect") for step in material.steps)
+    if changed and not effects and material.turn.restarts < MAX_RESTARTS:
+        return Restart()
     answers = [step for step in material.steps if step.kind == "answer"]
-    last = material.steps[-1] if material.steps else None
-    if not answers or (last is not None and last.kind in ("joined", "note")):
-        return Think(last=len(answers) >= max_steps - 1)
-    call = _open_call(answers[-1], material.steps)
+    call = open_call(material)
     if call is not None and len(answers) < max_steps:
-        return call
-    if answers[-1].body["calls"]:
+        return call  # a call comes to its result before anything else is said to the model
+    if changed:
+        return Tell(_describe(changed))
+    if not answers or material.steps[-1].kind != "answer":
         if len(answers) < max_steps:
-            return Think(last=len(answers) >= max_steps - 1)
+            return Think(last=len(answers) == max_steps - 1)
         return Finish(answers[-1].body["text"] or _gave_up(max_steps))
-    return Finish(answers[-1].body["text"])
+    return Finish(answers[-1].body["text"] or (_gave_up(max_steps) if answers[-1].body["calls"] else ""))
+
+
+def open_call(material: Material) -> Use | None:
+    """The first call of the newest answer that has no result yet."""
+    answers = [step for step in material.steps if step.kind == "answer"]
+    return _open_call(answers[-1], material.steps) if answers else None
 
 
 def seen(material: Material) -> dict[int, int]:

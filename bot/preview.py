@@ -56,6 +56,13 @@ class Previews:
             case _:
                 pass
 
+    def stop(self) -> None:
+        """Show nothing more; what stands is taken away or replaced later, by its outbox row."""
+        for shown in self._shown.values():
+            shown.over = True
+            if shown.task is not None:
+                shown.task.cancel()
+
     def _grow(self, event: TextChunk) -> None:
         endpoint = self._endpoints.get(place_source(event.place))
         if endpoint is None or not endpoint.has_previews:

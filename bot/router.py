@@ -94,7 +94,10 @@ class Router:
                 lanes = await database.read(inbox.open_lanes)
                 places = await database.read(outbox.open_places)
             for place, group in lanes:
-                self._open_lane(house, place, group)
+                if place_source(place) in self._endpoints:
+                    self._open_lane(house, place, group)
+                else:
+                    _log.warning("waits_for_front_end", place=place, hint="its front end is not configured any more")
             for source, place in places:
                 self._open_courier(house, place, source)
         self._intake = tasks.create_task(self._take_in(), name="intake")
@@ -134,7 +137,9 @@ class Router:
 
     async def preview(self, turn: TurnId, place: PlaceId, text: str) -> str:
         """Show the beginning of an answer in a place; gives the platform's id of the message, empty when it failed."""
-        house = next(house for house in self._houses.values() if self._lane_of(house, place) is not None)
+        house = next((house for house in self._houses.values() if self._lane_of(house, place) is not None), None)
+        if house is None:
+            return ""
         now = house.kit.clock()
         async with self._constellations.use(house.id) as database:
             row = await database.write(_PREVIEW, lambda tx: queue_preview(tx, turn, text, now))

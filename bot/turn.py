@@ -15,19 +15,21 @@ from bot import context, events, transcript
 from bot.context import Material
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, Model, Restarted, TextDelta, Usage
-from bot.moves import Cancel, Finish, Restart, Tell, Think, Use, next_move, wordings
+from bot.moves import Cancel, Finish, Restart, Tell, Think, Use, next_move, open_call, wordings
 from bot.packaging import Piece
 from bot.tools.base import Arguments, Outcome, Tool, ToolContext, Toolset
 from memory import agents, inbox, outbox, turns
 from memory.agents import Agent
 from memory.clock import Clock
-from memory.database import Database, Tx
+from memory.database import Database, Rows, Tx
 from memory.errors import StoreError
 from memory.faults import Point, call_point, commit_point, outside
 from memory.ids import TurnId, place_source
+from memory.inbox import InRow
 from memory.turns import Turn
 from memory.usage import Spent, record
 
+_JOIN = commit_point("turn.join")
 _RESTART = commit_point("turn.restart")
 _TELL = commit_point("turn.tell")
 _ANSWER = commit_point("turn.answer")
@@ -92,16 +94,27 @@ class TurnRunner:
         """Go on until the turn is over (True) or `stopping` is set and a step is stored (False)."""
         over = False
         while not over and not self.stopping:
-            material, said = await self._db.read(self._look)
+            material, said, more = await self._db.read(self._look)
+            if more and open_call(material) is None and await self._join(material):
+                continue
             over = await self._make(next_move(material, said=said, max_steps=self._kit.limits.max_steps), material)
         return over
 
-    def _look(self, rows: Any) -> tuple[Material, bool]:
+    def _look(self, rows: Rows) -> tuple[Material, bool, bool]:
+        """What the turn stands on; whether anything of it was said; whether the same speaker said more."""
         turn = turns.get(rows, self._turn)
         if turn is None:
             raise KeyError(self._turn)
         agent = agents.agent(rows, turn.agent)
-        return context.gather(rows, turn, agent), outbox.anything_said(rows, turn.id)
+        more = bool(arrivals(rows, turn))
+        return context.gather(rows, turn, agent), outbox.anything_said(rows, turn.id), more
+
+    async def _join(self, material: Material) -> bool:
+        """Take what was said meanwhile into the turn, unless it has come to its last step."""
+        if sum(step.kind == "answer" for step in material.steps) >= self._kit.limits.max_steps:
+            return False
+        now = self._kit.clock()
+        return await self._db.write(_JOIN, lambda tx: join_arrivals(tx, material.turn, now))
 
     async def _make(self, move: Any, material: Material) -> Ending:
         match move:
@@ -234,10 +247,11 @@ class TurnRunner:
         turn, now = material.turn, self._kit.clock()
 
         def work(tx: Tx) -> Ending:
-            fresh, _said = self._look(tx)
+            fresh, _said, _more = self._look(tx)
             if wordings(fresh) != wordings(material):
                 return False  # changed in the last moment: the next look decides
-            if join_arrivals(tx, turn, now):
+            answers = sum(step.kind == "answer" for step in material.steps)
+            if answers < self._kit.limits.max_steps and join_arrivals(tx, turn, now):
                 return False
             source = place_source(turn.place)
             pieces = self._kit.package(source, text)
@@ -277,12 +291,15 @@ class TurnRunner:
         await self._db.write(point, lambda tx: turns.add_step(tx, turn, kind, body, now))
 
 
+def arrivals(rows: Rows, turn: Turn) -> list[InRow]:
+    """What the same speaker said since, and no turn has claimed yet."""
+    claimed = inbox.of_turn(rows, turn.id)
+    return inbox.joinable(rows, claimed[-1]) if claimed and not claimed[0].alone else []
+
+
 def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
     """Take what the same speaker said meanwhile into the turn; whether there was anything."""
-    claimed = inbox.of_turn(tx, turn.id)
-    if not claimed or claimed[0].alone:
-        return False
-    joined = inbox.joinable(tx, claimed[-1])
+    joined = arrivals(tx, turn)
     if not joined:
         return False
     inbox.claim(tx, joined, turn.id)

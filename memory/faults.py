@@ -46,11 +46,14 @@ class Faults:
         return tuple(self._points.values())
 
     def arm(self, spec: str) -> None:
-        """Die at `spec`, "name:before" or "name:after", optionally "name:before:3" for the third time."""
+        """Die at `spec`, "name:before" or "name:after", optionally "name:before:3" for the third time.
+
+        The point need not be known yet: those of a front end are defined when it is loaded.
+        """
         name, _, rest = spec.partition(":")
         side, _, nth = rest.partition(":")
-        if name not in self._points or side not in ("before", "after"):
-            raise ValueError(f"unknown fault point {spec!r}")
+        if not name or side not in ("before", "after"):
+            raise ValueError(f"{spec!r} names no fault: it is a point, ':' and 'before' or 'after'")
         self._armed, self._countdown = f"{name}:{side}", int(nth or 1)
 
     def reach(self, point: Point, side: str) -> None:

@@ -89,10 +89,17 @@ class InRow:
 
 
 def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
-    """Take an arrival in; None when it was taken in before. The commit of this must be durable."""
-    _note_place(tx, arrival, now)
+    """Take an arrival in; None when it was taken in before, or is about words that were never heard.
+
+    The commit of this must be durable.
+    """
+    about_other = arrival.kind in ("edit", "delete")
+    if about_other and messages.by_external(tx, arrival.source, arrival.subject) is None:
+        return None
+    if not about_other:  # a deletion may know less of its place than the message did
+        _note_place(tx, arrival, now)
     identifier = InboxId(snowflakes.next())
-    waiting = arrival.group is not None and arrival.kind not in ("edit", "delete")
+    waiting = arrival.group is not None and not about_other
     values: dict[str, Value] = {
         "id": identifier,
         "source": arrival.source,
