@@ -10,7 +10,7 @@ from bot import control
 from bot.chat import Chat
 from bot.config import Config
 from bot.desk import Desk
-from bot.fronts import Front, connect_fronts
+from bot.fronts import connect_fronts
 from bot.houses import open_house
 from bot.lane import Patience
 from bot.notices import Notices
@@ -27,7 +27,7 @@ from memory.clock import Clock, utc_now
 from memory.constellation import Constellations
 from memory.folder import DataFolder
 from memory.ids import PersonId, PlaceId
-from sources.base import Endpoint
+from sources.base import Endpoint, Front
 from sources.terminal import PERSON, PLACE, SOURCE, Journal, TerminalEndpoint, TerminalSource
 
 _DRAIN_SECONDS = 20.0

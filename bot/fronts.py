@@ -1,21 +1,12 @@
 """The front ends that the configuration asks for, beside the terminal, which is always there."""
 
 import importlib
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 from bot.config import Config
 from bot.desk import Desk
 from memory.clock import Clock
-from sources.base import Endpoint, Source
-
-
-@dataclass(frozen=True)
-class Front:
-    """A source with the endpoint that speaks for it."""
-
-    source: Source
-    endpoint: Endpoint
+from sources.base import Front
 
 
 class _Connect(Protocol):

@@ -229,3 +229,11 @@ class Endpoint(Protocol):
     async def show(self, activity: Activity) -> None:
         """Show or end a typing indicator; never raises for the platform's refusal."""
         ...
+
+
+@dataclass(frozen=True)
+class Front:
+    """A source with the endpoint that speaks for it."""
+
+    source: Source
+    endpoint: Endpoint

@@ -7,9 +7,9 @@ from bot import logs
 from bot.config import Config
 from bot.desk import Desk
 from bot.discord_ui.commands import install
-from bot.fronts import Front
 from memory.clock import Clock
 from memory.ids import PlaceId
+from sources.base import Front
 from sources.discord.client import Commands
 from sources.discord.hearing import text_mark
 from sources.discord.readback import Known
