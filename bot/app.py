@@ -62,6 +62,8 @@ class App:
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
                 async with control.serve(self.folder, handlers):
                     await until()
+                for front in self.fronts:
+                    front.pause()
                 await self.router.drain(_DRAIN_SECONDS)
                 for task in listening:
                     task.cancel()

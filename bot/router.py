@@ -241,9 +241,10 @@ class Router:
 
     async def _run_lane(self, house: House, place: PlaceId, group: GroupId) -> None:
         lanes = self._work[house.id].lanes
-        if (place, group) in lanes:
-            return
         async with self._constellations.use(house.id) as database:
+            if (place, group) in lanes:  # another task was faster while the file was opened
+                lanes[place, group].arrived()
+                return
             ended = functools.partial(self._deliver_all, house, database)
             lane = Lane(database, (place, group), house.kit, self._patience(place_source(place)), house.notices, ended)
             lanes[place, group] = lane
@@ -280,8 +281,6 @@ class Router:
 
     async def _run_courier(self, house: House, place: PlaceId, source: str) -> None:
         couriers = self._work[house.id].couriers
-        if place in couriers:
-            return
         async with self._constellations.use(house.id) as database:
             if place in couriers:
                 couriers[place].wake()

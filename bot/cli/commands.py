@@ -20,6 +20,7 @@ from bot.errors import ConfigError, UserError
 from bot.secrets import Redactor
 from memory.errors import DatabaseOutdated, StoreError
 from memory.faults import faults
+from sources.base import SourceRefused
 
 app = typer.Typer(
     name="carina",
@@ -55,7 +56,7 @@ def _explained() -> Iterator[None]:
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (ConfigError, 2),
-    (serving.Misconfigured, 2),
+    (SourceRefused, 2),
     (DatabaseOutdated, 3),
     (StoreError, 1),
     (UserError, 1),

@@ -8,10 +8,6 @@ from bot.app import build
 from bot.config import Config
 
 
-class Misconfigured(Exception):
-    """A front end refuses what it was given; the text says which setting to look at."""
-
-
 async def serve(config: Config) -> None:
     """Serve until SIGTERM or SIGINT, then drain."""
     async with build(config) as app:

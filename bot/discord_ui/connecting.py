@@ -41,7 +41,7 @@ def connect(config: Config, desk: Desk, clock: Clock) -> Front:
     settings = settings_of(config)
     source = DiscordSource(settings, wiring)
     desk.front_states["discord"] = lambda: _words(source.status)
-    return Front(source, source.endpoint)
+    return Front(source, source.endpoint, source.pause)
 
 
 def settings_of(config: Config) -> DiscordSettings:
