@@ -33,6 +33,8 @@ _PREVIEW_GONE = commit_point("outbox.preview_gone")
 MAX_ATTEMPTS = 8
 """Sends of one row, and looks into an unreadable history, before it is given up."""
 _LONG_WAIT = 3_600.0  # seconds that are not waited for here: a courier keeps its constellation's file open
+_LONGEST_LOOK = 30.0  # seconds between looks into a history that cannot be read
+_LOOK_BACK = timedelta(minutes=10)  # before a row was made, for words said just before it that are the same
 _UNCLEAR_WAIT = 2.0  # seconds before an unclear send is repeated with its nonce
 
 _log = structlog.get_logger("bot.courier")
@@ -40,11 +42,15 @@ _log = structlog.get_logger("bot.courier")
 
 @dataclass(frozen=True)
 class Office:
-    """What a courier is given: the clock, whom to tell of failures, and what to call when a row has moved on."""
+    """What a courier is given: the clock, whom to tell of failures, and what to call when a row has moved on.
+
+    `told` is called when the owner is told something: it waits in another place's outbox.
+    """
 
     clock: Clock
     notices: Notices
     moved: Callable[[], None]
+    told: Callable[[], None]
 
 
 class Courier:
@@ -57,8 +63,11 @@ class Courier:
         self._clock = office.clock
         self._notices = office.notices
         self._moved = office.moved
+        self._told = office.told
         self._woken = asyncio.Event()
         self._unread = 0
+        """Looks into the history that were refused, in a row; `_looks` counts those during an outage as well."""
+        self._looks = 0
         self.waiting = False
         """Whether nothing can be done before some time has passed."""
 
@@ -146,9 +155,10 @@ class Courier:
 
     async def _failed(self, row: OutRow, error: DeliveryFailed) -> None:
         now, reason = self._clock(), str(error)
-        if error.retry_after is not None and row.attempts < MAX_ATTEMPTS:
+        if error.retry_after is not None and (row.attempts < MAX_ATTEMPTS or not error.reached):
             again = now + timedelta(seconds=max(error.retry_after, 0.05))
-            await self._db.write(_RETRY, lambda tx: outbox.mark_retry(tx, row.id, reason, again))
+            counted = error.reached
+            await self._db.write(_RETRY, lambda tx: outbox.mark_retry(tx, row.id, reason, again, counted=counted))
             return
         _log.warning("delivery_failed", outbox=row.id, place=row.place, reason=reason)
         await self._close(row, Status.FAILED, reason)
@@ -161,14 +171,15 @@ class Courier:
 
         def work(tx: Tx) -> None:
             outbox.mark_closed(tx, row.id, status, reason)
-            if row.turn is not None:
-                outbox.withdraw_pending(tx, row.turn)
+            outbox.withdraw_rest(tx, row)
             if row.message is not None:
                 messages.note_delivery(tx, row.message, f"{status}: {reason}")
-            if row.place != self._notices.place:
+            if row.kind == "text" and row.place != self._notices.place:
                 self._notices.tell_owner(tx, f"outbox/{row.id}", text, now)
 
         await self._db.write(_CLOSED, work)
+        if row.place != self._notices.place:
+            self._told()
 
     # ------------------------------------------------------------------ after a crash, or an unclear answer
 
@@ -182,24 +193,26 @@ class Courier:
                 await self._send(claimed)
             return
         try:
-            found = await self._endpoint.find(tuple(to_delivery(each) for each in sending))
+            taken = await self._db.read(lambda rows: outbox.sent_since(rows, row.place, row.created_at - _LOOK_BACK))
+            found = await self._endpoint.find(tuple(to_delivery(each) for each in sending), taken)
         except HistoryUnreadable as error:
-            await self._unreadable(row, str(error))
+            await self._unreadable(row, error)
             return
-        self._unread = 0
+        self._unread = self._looks = 0
         if row.id in found:
             await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id]))
             return
         await self._db.write(_AGAIN, lambda tx: outbox.restart_sending(tx, row.id, now), durable=True)
         await self._send(replace(row, sending_at=now))
 
-    async def _unreadable(self, row: OutRow, reason: str) -> None:
-        self._unread += 1
+    async def _unreadable(self, row: OutRow, error: HistoryUnreadable) -> None:
+        self._looks += 1
+        self._unread += not error.passing
         if self._unread >= MAX_ATTEMPTS:
-            self._unread = 0
-            await self._close(row, Status.UNKNOWN, f"the history there cannot be read ({reason})")
+            self._unread = self._looks = 0
+            await self._close(row, Status.UNKNOWN, f"the history there cannot be read ({error})")
             return
-        await self._pause(min(2.0**self._unread, 30))
+        await self._pause(min(2.0 ** min(self._looks, 5), _LONGEST_LOOK))
 
     async def _clear_previews(self) -> None:
         """Take away what a turn that came to nothing has left standing."""

@@ -19,6 +19,9 @@ _NAME = "carina"
 _QUIET = ("httpx", "httpx2", "httpcore", "httpcore2", "discord", "openai", "anthropic", "aiosqlite", "asyncio")
 """Libraries whose information lines (requests with their URLs, gateway chatter) are left out; warnings stay."""
 
+_SILENT = ("discord.client",)
+"""A traceback for every try to connect anew, and words about voice; the Discord source says how it stands itself."""
+
 log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(_NAME)
 
 
@@ -140,3 +143,5 @@ def _install(handler: logging.Handler, level: str) -> None:
     root.setLevel(level)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    for name in _SILENT:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -285,7 +285,9 @@ class Router:
             if place in couriers:
                 couriers[place].wake()
                 return
-            office = Office(house.kit.clock, house.notices, self._settled.pulse)
+            notices = house.notices
+            tell = functools.partial(self._open_courier, house, notices.place, notices.source)
+            office = Office(house.kit.clock, notices, self._settled.pulse, tell)
             courier = Courier(database, place, self._endpoints[source], office)
             couriers[place] = courier
             try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.context import Material
 from bot.packaging import Piece
-from memory import messages, outbox, turns
+from memory import agents, messages, outbox, turns
 from memory.audience import Trust
 from memory.database import Tx
 from memory.ids import MessageId, OutboxId, TurnId, place_source
@@ -126,9 +126,13 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
 
 
 def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:
-    """Make the preview row of a running turn, or find the one it has; None when the turn is over."""
+    """Make the preview row of a running turn, or find the one it has.
+
+    None when the turn is over, and when the answer is to be said under the agent's own name: the account's message
+    could not become it.
+    """
     turn = turns.get(tx, turn_id)
-    if turn is None or turn.status != "running":
+    if turn is None or turn.status != "running" or agents.agent(tx, turn.agent).config.get("show_name"):
         return None
     key = preview_key(turn.id)
     row = outbox.NewRow(

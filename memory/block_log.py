@@ -338,7 +338,10 @@ def count_person(rows: Rows, person: PersonId) -> int:
 def erase_person(tx: Tx, person: PersonId) -> int:
     """Remove those rows, and with them the blocks' shares and writers; gives how many rows."""
     statement = _HELD.replace("SELECT {columns}", "DELETE", 1)
-    return sum(tx.run(statement.format(table=table, key=key), _whose(person)) for table, key in _TABLES)
+    gone = sum(tx.run(statement.format(table=table, key=key), _whose(person)) for table, key in _TABLES)
+    if gone:  # this index keeps the words of deleted rows (see the migration)
+        tx.run("INSERT INTO block_fts (block_fts) VALUES ('rebuild')")
+    return gone
 
 
 def _whose(person: PersonId) -> dict[str, Value]:

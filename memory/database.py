@@ -225,7 +225,7 @@ class Database:
             finally:
                 database._closing = True
                 database._arrived.set()
-                await asyncio.shield(flusher)
+                await _ended(flusher)
 
     def submit(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
         """Queue a unit of work now, in order; await the result when it suits.
@@ -256,18 +256,26 @@ class Database:
         return await self._writer.run(work)
 
     async def _flush(self) -> None:
-        while True:
-            await self._arrived.wait()
-            self._arrived.clear()
-            while self._waiting:
-                units, self._waiting = self._waiting, []
-                await self._commit_group(units)
-            if self._closing:
-                return
+        try:
+            while not self._closing or self._waiting:
+                await self._arrived.wait()
+                self._arrived.clear()
+                while self._waiting:
+                    units, self._waiting = self._waiting, []
+                    await self._commit_group(units)
+        finally:  # cancelled, with the loop: nobody shall wait for what will not be done
+            self._closing = True
+            for unit in self._waiting:
+                unit.done.cancel()
 
     async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
         try:
             outcome = await self._writer.run(_commit, units)
+        except asyncio.CancelledError:
+            # The thread goes on and may commit them all: running them again could do it twice.
+            for unit in units:
+                unit.done.cancel()
+            raise
         except BaseException as error:
             if len(units) == 1:
                 _settle(units[0], _translate(error))
@@ -277,6 +285,18 @@ class Database:
             return
         for unit, result in zip(units, outcome.results, strict=True):
             _settle(unit, result)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Wait for a task to end, however often the waiting one is cancelled meanwhile."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 def _settle(unit: _Unit[Any], result: Any) -> None:

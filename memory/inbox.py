@@ -108,7 +108,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         "place_id": arrival.place.id,
         "person_id": arrival.person,
         "group_id": arrival.group if waiting else None,
-        "payload": json.dumps(arrival.payload, ensure_ascii=False),
+        "payload": json.dumps(arrival.payload if waiting else {}, ensure_ascii=False),
         "audience": arrival.place.audience,
         "status": Status.RECEIVED if waiting else Status.DONE,
         "received_at": to_text(now),
@@ -215,10 +215,10 @@ def head(rows: Rows, place_id: PlaceId, group: GroupId) -> InRow | None:
 
 
 def joinable(rows: Rows, first: InRow) -> list[InRow]:
-    """What the same speaker said in the same lane after `first` and no turn has claimed yet, in order."""
-    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND status = 'received'
-             AND alone = 0 AND id > ? ORDER BY id LIMIT 50"""
-    return [_row(row) for row in rows.all(sql, (first.place, first.group, first.person, first.id))]
+    """What the same speaker said to the same ears in the same lane after `first` and no turn has claimed, in order."""
+    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
+             AND status = 'received' AND alone = 0 AND id > ? ORDER BY id LIMIT 50"""
+    return [_row(row) for row in rows.all(sql, (first.place, first.group, first.person, first.audience, first.id))]
 
 
 def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
@@ -252,8 +252,8 @@ def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
 
 
 def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
-    """Mark every row of a turn as done."""
-    sql = "UPDATE inbox SET status = 'done', done_at = ? WHERE turn_id = ? AND status = 'claimed'"
+    """Mark every row of a turn as done; what came with them (quotations of others, say) has served and goes."""
+    sql = "UPDATE inbox SET status = 'done', done_at = ?, payload = '{}' WHERE turn_id = ? AND status = 'claimed'"
     tx.run(sql, (to_text(now), turn))
 
 

@@ -83,6 +83,9 @@ def prepare(path: Path, kind: Kind) -> None:
         _apply(path, kind)
         return
     found = status(path, kind)
+    if found.version == 0 and _is_blank(path):  # the first start was interrupted
+        _apply(path, kind)
+        return
     if found.version < found.needed:
         raise DatabaseOutdated(
             f"{path} has version {found.version} and this program needs {found.needed}: run `carina db migrate`"
@@ -112,6 +115,15 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
         target.close()
     _apply(path, kind)
     return copy
+
+
+def _is_blank(path: Path) -> bool:
+    """Whether nothing stands in the file yet but what comes before the first migration."""
+    raw = connect(path, read_only=True)
+    try:
+        return not raw.execute("SELECT 1 FROM sqlite_schema WHERE name <> 'migration_checksums' LIMIT 1").fetchall()
+    finally:
+        raw.close()
 
 
 def _apply(path: Path, kind: Kind) -> None:

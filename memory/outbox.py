@@ -125,6 +125,12 @@ def said_by_us(rows: Rows, source: str, external_id: str) -> OutRow | None:
     return None if row is None else _row(row)
 
 
+def sent_since(rows: Rows, place: PlaceId, since: datetime) -> set[str]:
+    """The platform's ids of what was certainly sent in a place since then, so that it is not taken for another row."""
+    sql = "SELECT external_id FROM outbox WHERE place_id = ? AND external_id IS NOT NULL AND sent_at >= ?"
+    return {row["external_id"] for row in rows.all(sql, (place, to_text(since)))}
+
+
 def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
     """Claim a row for sending; None when it is no longer to be sent. The commit of this must be durable."""
     sql = """UPDATE outbox SET status = 'sending', attempts = attempts + 1,
@@ -144,16 +150,24 @@ def mark_closed(tx: Tx, identifier: OutboxId, status: Status, reason: str) -> No
     tx.run("UPDATE outbox SET status = ?, last_error = ? WHERE id = ?", (status, reason, identifier))
 
 
-def mark_retry(tx: Tx, identifier: OutboxId, reason: str, again: datetime) -> None:
-    """It was certainly not delivered: pending again, not before `again`."""
-    sql = "UPDATE outbox SET status = 'pending', sending_at = NULL, last_error = ?, next_attempt_at = ? WHERE id = ?"
-    tx.run(sql, (reason, to_text(again), identifier))
+def mark_retry(tx: Tx, identifier: OutboxId, reason: str, again: datetime, *, counted: bool = True) -> None:
+    """It was certainly not delivered: pending again, not before `again`; an attempt in an outage is not `counted`."""
+    sql = """UPDATE outbox SET status = 'pending', sending_at = NULL, last_error = ?, next_attempt_at = ?,
+             attempts = attempts - ? WHERE id = ?"""
+    tx.run(sql, (reason, to_text(again), 0 if counted else 1, identifier))
 
 
 def withdraw_pending(tx: Tx, turn: TurnId) -> int:
     """Drop what a cancelled turn had queued and nobody has begun to send."""
     sql = "UPDATE outbox SET status = 'withdrawn', content = '' WHERE turn_id = ? AND status = 'pending'"
     return tx.run(sql, (turn,))
+
+
+def withdraw_rest(tx: Tx, row: OutRow) -> int:
+    """Drop what nobody has begun to send of the same text as a piece that failed; the turn's other words stay."""
+    sql = """UPDATE outbox SET status = 'withdrawn', content = '' WHERE turn_id = :turn AND status = 'pending'
+             AND substr(key, 1, length(:text)) = :text"""
+    return tx.run(sql, {"turn": row.turn, "text": f"{row.key.rpartition('/')[0]}/"})
 
 
 def anything_said(rows: Rows, turn: TurnId) -> bool:

@@ -5,7 +5,7 @@ of arrival and before it awaits anything. An *endpoint* delivers one `Delivery` 
 errors; neither retries: the outbox does, in one place.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -135,8 +135,12 @@ Deliver: TypeAlias = Callable[[Notification], None]
 """Takes a notification at once, without waiting; it is durable a moment later, in this order."""
 
 
+class SourceRefused(Exception):
+    """The platform does not accept what the operator gave; the text says what to change. Trying again is useless."""
+
+
 class Source(Protocol):
-    """Hears. `run` returns when the source is told to stop (its task is cancelled) and raises when it cannot go on."""
+    """Hears. `run` returns when its task is cancelled; it raises SourceRefused when only the operator can help."""
 
     name: str
 
@@ -168,11 +172,15 @@ class Delivery:
 
 
 class DeliveryFailed(Exception):
-    """It was certainly not delivered. `retry_after` in seconds when another try may work, None when none will."""
+    """It was certainly not delivered. `retry_after` in seconds when another try may work, None when none will.
 
-    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+    `reached` is False when that says nothing about the message: during an outage a row is tried however often.
+    """
+
+    def __init__(self, reason: str, *, retry_after: float | None = None, reached: bool = True) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
+        self.reached = reached
 
 
 class DeliveryUnclear(Exception):
@@ -180,7 +188,14 @@ class DeliveryUnclear(Exception):
 
 
 class HistoryUnreadable(Exception):
-    """The place's history cannot be read, so nobody can tell whether something was said there."""
+    """The place's history cannot be read, so nobody can tell whether something was said there.
+
+    `passing` says that it can be read again sooner or later by itself: the platform is out of reach at the moment.
+    """
+
+    def __init__(self, reason: str, *, passing: bool = False) -> None:
+        super().__init__(reason)
+        self.passing = passing
 
 
 @dataclass(frozen=True)
@@ -211,9 +226,10 @@ class Endpoint(Protocol):
         """Send it; gives the platform's message id. Raises DeliveryFailed or DeliveryUnclear."""
         ...
 
-    async def find(self, deliveries: tuple[Delivery, ...]) -> dict[OutboxId, str]:
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
         """Which of these, all of one place and in order, stand in the place's history, with their message ids.
 
+        `taken` are ids of messages that are known to be others, even where the words are the same.
         Raises HistoryUnreadable. Messages that are identical are matched in order.
         """
         ...
@@ -231,9 +247,14 @@ class Endpoint(Protocol):
         ...
 
 
+def _nothing() -> None:
+    """For a source that needs no pausing."""
+
+
 @dataclass(frozen=True)
 class Front:
-    """A source with the endpoint that speaks for it."""
+    """A source with the endpoint that speaks for it; `pause` makes the source deaf while the endpoint still speaks."""
 
     source: Source
     endpoint: Endpoint
+    pause: Callable[[], None] = _nothing

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -260,9 +260,10 @@ class TerminalEndpoint:
         self._tell(Said(external_id, text, delivery.speaker))
         return external_id
 
-    async def find(self, deliveries: tuple[Delivery, ...]) -> dict[OutboxId, str]:
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
         """Which of these the journal holds."""
-        return {one.id: _external_id(one) for one in deliveries if one.id in self._journal}
+        known = {one.id: _external_id(one) for one in deliveries if one.id in self._journal}
+        return {identifier: external for identifier, external in known.items() if external not in taken}
 
     async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
         """Show the new text of a message. Raises DeliveryFailed when nobody is there."""

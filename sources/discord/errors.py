@@ -1,7 +1,9 @@
 """Why Discord cannot be used at all; composition tells the operator."""
 
+from sources.base import SourceRefused
 
-class WrongToken(Exception):
+
+class WrongToken(SourceRefused):
     """Discord does not know the token."""
 
     def __init__(self) -> None:
@@ -10,14 +12,14 @@ class WrongToken(Exception):
         )
 
 
-class MissingIntent(Exception):
+class MissingIntent(SourceRefused):
     """Discord refuses the connection for an intent even after the privileged ones were left out."""
 
     def __init__(self) -> None:
         super().__init__("Discord refuses the gateway intents; check the bot's settings in the developer portal")
 
 
-class GatewayRefused(Exception):
+class GatewayRefused(SourceRefused):
     """Discord closed the connection for a reason that trying again does not cure."""
 
     def __init__(self, code: int) -> None:

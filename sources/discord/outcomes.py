@@ -28,7 +28,7 @@ class Unreachable(DeliveryFailed):
     """Nothing was sent, because there is no way to Discord at the moment."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(reason, retry_after=SOON)
+        super().__init__(reason, retry_after=SOON, reached=False)
 
 
 def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
@@ -67,4 +67,17 @@ def _seconds(text: str | None) -> float:
 def failed(why: Exception, elapsed: float) -> DeliveryFailed:
     """The same for what may simply be done again: edits and deletions."""
     outcome = verdict(why, elapsed)
-    return outcome if isinstance(outcome, DeliveryFailed) else DeliveryFailed(str(outcome), retry_after=SOON)
+    if isinstance(outcome, DeliveryFailed):
+        return outcome
+    return DeliveryFailed(str(outcome), retry_after=SOON, reached=False)
+
+
+def passing(why: Exception) -> bool:
+    """Whether a look into the history failed for a reason that goes away by itself."""
+    match why:
+        case DeliveryFailed():
+            return why.retry_after is not None
+        case discord.HTTPException():
+            return why.status >= 500 or why.status == 429
+        case _:
+            return True

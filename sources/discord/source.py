@@ -202,8 +202,9 @@ class DiscordSource:
                 spawn(readback.run(client, wiring.cursors, wiring.recent, wiring.clock))
             if event in ("ready", "resumed", "shard_ready", "shard_resumed"):
                 self._is_ready(client)
-            elif event == "disconnect":
+            elif event == "disconnect" and self._standing.ready:
                 self._standing.ready = False
+                log.warning("discord_disconnected")
 
         handlers += [ears.on, attend, Watch(client, spawn).on]
         return client
@@ -228,28 +229,32 @@ class DiscordSource:
         except discord.LoginFailure:
             return _Ending(WrongToken())
         except discord.PrivilegedIntentsRequired:
-            return self._leave_out(client)
+            return await self._leave_out(client)
         except discord.ConnectionClosed as why:
-            return self._closed(client, why.code)
+            return await self._closed(client, why.code)
         except (*REFUSED, discord.GatewayNotFound, aiohttp.ClientError) as why:
             log.warning("discord_unreachable", reason=str(why) or type(why).__name__)
         return _Ending()
 
-    def _closed(self, client: discord.Client, code: int) -> _Ending:
+    async def _closed(self, client: discord.Client, code: int) -> _Ending:
         match code:
             case _ if code == WRONG_TOKEN:
                 return _Ending(WrongToken())
             case _ if code == INTENT_REFUSED:
-                return self._leave_out(client)
+                return await self._leave_out(client)
             case _ if code == SHARDS_NEEDED and not self._standing.sharded:
                 self._standing.sharded = True
                 return _Ending(at_once=True)
             case _:
                 return _Ending(GatewayRefused(code))
 
-    def _leave_out(self, client: discord.Client) -> _Ending:
+    async def _leave_out(self, client: discord.Client) -> _Ending:
         """Go on without the privileged intents that are not granted: mentions and direct messages still work."""
-        missing = ungranted(client.application_flags) - self._standing.missing or PRIVILEGED - self._standing.missing
+        try:
+            flags = (await outside(LOGIN, client.application_info(), LOGIN_SECONDS)).flags
+        except REFUSED:
+            flags = client.application_flags  # as they were at the login
+        missing = ungranted(flags) - self._standing.missing or PRIVILEGED - self._standing.missing
         if not missing:
             return _Ending(MissingIntent())
         self._standing.missing |= missing

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import io
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import discord
@@ -146,7 +146,7 @@ class DiscordEndpoint:
             return None
         return discord.MessageReference(message_id=answered, channel_id=channel, fail_if_not_exists=False)
 
-    async def find(self, deliveries: tuple[Delivery, ...]) -> dict[OutboxId, str]:
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
         known = {one.id: sent for one in deliveries if (sent := self._done.get(one.id)) is not None}
         unknown = tuple(one for one in deliveries if one.id not in known)
         if not unknown:
@@ -159,9 +159,10 @@ class DiscordEndpoint:
                 await self._hooks.hook(channel)
             said = await outside(FIND, self._said(channel, unknown), FIND_SECONDS)
         except (*REFUSED, DeliveryFailed) as why:
-            raise HistoryUnreadable(str(why) or "Discord did not answer in time") from why
-        taken = {int(one) for one in self._done.values() if one != GONE}
-        return known | matched(unknown, said, taken, self.max_length)
+            reason = str(why) or "Discord did not answer in time"
+            raise HistoryUnreadable(reason, passing=outcomes.passing(why)) from why
+        others = {int(one) for one in (*self._done.values(), *taken) if one.isdecimal()}
+        return known | matched(unknown, said, others, self.max_length)
 
     async def _whole_channel(self, client: discord.Client, place: PlaceId) -> Any:
         """The channel with its permissions, which must allow to read it."""

@@ -146,9 +146,9 @@ class Webhooks:
         try:
             status, body = await self._request(CHANGE, method, url, query=hook.query, data=data)
         except DeliveryUnclear as why:
-            raise DeliveryFailed(str(why), retry_after=outcomes.SOON) from why
+            raise DeliveryFailed(str(why), retry_after=outcomes.SOON, reached=False) from why
         if status >= 500:
-            raise DeliveryFailed(f"Discord answered {status}", retry_after=outcomes.SOON)
+            raise DeliveryFailed(f"Discord answered {status}", retry_after=outcomes.SOON, reached=False)
         if status >= 400 and not (method == "DELETE" and status == 404):
             waiting = str(body.get("retry_after") or "")
             raise outcomes.refusal(status, int(body.get("code") or 0), str(body.get("message") or ""), waiting)

@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -206,9 +207,9 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
         ({"importance": float("nan")}, "importance"),
     ],
 )
-def test_a_malformed_entry_is_refused_with_the_reason(tx: Tx, change: dict[str, object], reason: str) -> None:
+def test_a_malformed_entry_is_refused_with_the_reason(tx: Tx, change: dict[str, Any], reason: str) -> None:
     with pytest.raises(Refused, match=reason):
-        archival.insert(tx, STAR, replace(BOLT, **change), NOON)  # type: ignore[arg-type]
+        archival.insert(tx, STAR, replace(BOLT, **change), NOON)
     assert archival.latest(tx, STAR, Scope(GUILD)) == []
 
 

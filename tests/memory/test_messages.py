@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -143,8 +144,8 @@ def test_text_that_sqlite_cannot_hold_is_stored_without_it(tx: Tx) -> None:
 
 def test_our_rows_keep_their_turn_and_tool_results_are_not_searched(tx: Tx) -> None:
     said = messages.add_said(tx, SAID)
-    call = {"tool_call_id": "c1", "tool_name": "recall"}
-    calls = messages.add_said(tx, replace(SAID, sequence=1, text="", tool_args='{"q": "x"}', **call))  # type: ignore[arg-type]
+    call: dict[str, Any] = {"tool_call_id": "c1", "tool_name": "recall"}
+    calls = messages.add_said(tx, replace(SAID, sequence=1, text="", tool_args='{"q": "x"}', **call))
     result = messages.add_said(tx, replace(SAID, sequence=2, role="tool", text="Bolt Bolt", tool_call_id="c1"))
     assert found(tx, "Bolt") == [said]
     assert found(tx, "Star") == [said]

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import discord
 import pytest
 
 from memory.audience import OWNER, Trust, channel_audience, guild_audience, person_audience
@@ -131,7 +132,11 @@ async def test_modes_decide_what_is_heard_and_answered(server: DiscordServer) ->
         await ana.say(off, "<@bot> nor this")
         await ana.say(listen, "only heard")
         await ana.say(listen, "<@bot> answer me")
-        answer = await running.source.client.get_channel(general.id).send("I spoke")  # type: ignore[union-attr]
+        client = running.source.client
+        assert client is not None
+        channel = client.get_channel(general.id)
+        assert isinstance(channel, discord.TextChannel)
+        answer = await channel.send("I spoke")
         await ana.say(general, "a reply", reply_to=general.posts[answer.id], ping=False)
         await ana.say(general, "hey", reply_to=general.messages[0])
         last = await ana.say(general, f"hi {guild.bot_role.mention}")

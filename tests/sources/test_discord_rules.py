@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import discord
 import pytest
@@ -37,16 +38,16 @@ HERE = guild_audience(guild_id(GUILD))
 OWN, PARENT = channel_audience(place_id(THREAD)), channel_audience(place_id(CHANNEL))
 
 
-def settings(**changes: object) -> DiscordSettings:
-    return replace(DiscordSettings(SecretStr("secret"), owner_id=OZ), **changes)  # type: ignore[arg-type]
+def settings(**changes: Any) -> DiscordSettings:
+    return replace(DiscordSettings(SecretStr("secret"), owner_id=OZ), **changes)
 
 
-def spot(**changes: object) -> Spot:
+def spot(**changes: Any) -> Spot:
     plain = Spot(CHANNEL, PlaceKind.GUILD, "general", chain=(CHANNEL, CATEGORY, GUILD), guild=GUILD, everyone=True)
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
-def thread(**changes: object) -> Spot:
+def thread(**changes: Any) -> Spot:
     chain = (THREAD, CHANNEL, CATEGORY, GUILD)
     return spot(**({"id": THREAD, "kind": PlaceKind.THREAD, "parent": CHANNEL, "chain": chain} | changes))
 
@@ -82,9 +83,9 @@ def test_who_hears_what_is_said(
     assert place.bindings == tuple(f"discord:{one}" for one in where.chain)
 
 
-def message(content: str = "hello", **changes: object) -> Heard:
+def message(content: str = "hello", **changes: Any) -> Heard:
     plain = Heard(100, Author(ANA, "Ana", "ana"), NOW, content)
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
 CALLED = message(calls_us=True)
@@ -253,9 +254,9 @@ def test_bytes_become_text_when_they_are() -> None:
     assert decode(b"a\0b") is None
 
 
-def delivery(number: int, text: str, **more: object) -> Delivery:
+def delivery(number: int, text: str, **more: Any) -> Delivery:
     plain = Delivery(OutboxId(number), place_id(CHANNEL), text, NOW)
-    return replace(plain, **more)  # type: ignore[arg-type]
+    return replace(plain, **more)
 
 
 def test_identical_messages_are_matched_in_order() -> None:

@@ -38,7 +38,7 @@ def _hurry_state(module: Any) -> None:
     seconds = float(_PAUSE)
 
     def hurried(self: object, **options: Any) -> None:
-        options.setdefault("guild_ready_timeout", seconds)
+        options["guild_ready_timeout"] = seconds
         before(self, **options)
 
     module.ConnectionState.__init__ = hurried

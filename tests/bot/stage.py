@@ -1,0 +1,209 @@
+"""The real service around the parts: configuration, constellations, stores, router. Model and platform are not real."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bot.config import load_config
+from bot.events import TurnEvent
+from bot.houses import Answering, open_house
+from bot.lane import Patience
+from bot.models.base import Model
+from bot.notices import Notices
+from bot.packaging import package
+from bot.router import House, Router
+from bot.tools import make_tools
+from bot.tools.base import Tool, Toolset
+from bot.turn import Kit, Limits
+from memory import inbox, outbox
+from memory.agents import Agent
+from memory.constellation import Constellations
+from memory.database import Row, Rows, Tx
+from memory.faults import commit_point
+from memory.ids import ConstellationId, OutboxId
+from memory.outbox import OutRow
+from sources.base import Notification
+from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
+
+T = TypeVar("T")
+SETUP = commit_point("tests.setup")
+
+AT_ONCE = Patience(waits=(0.0,), merge=0)
+"""Tries again without a pause, and answers every message by itself."""
+
+
+OWNERS_PLACE = direct(OLGA)
+LIMITS = Limits(max_steps=6)
+
+
+@dataclass
+class Setting:
+    """How a service is made; what is not said is as configuration has it."""
+
+    model: ScriptedModel = field(default_factory=ScriptedModel)
+    clock: MovableClock = field(default_factory=MovableClock)
+    platform: Platform | None = None
+    patience: Patience = AT_ONCE
+    limits: Limits = LIMITS
+    tools: Sequence[Tool] = ()
+    """Beside the real ones."""
+    redact: Callable[[str], str] = str
+    toml: str = ""
+    more: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Further constellations, with the places that are theirs."""
+
+
+@dataclass
+class Service:
+    """The running service with its fakes; the first constellation is `house`."""
+
+    constellations: Constellations
+    houses: tuple[ConstellationId, ...]
+    router: Router
+    setting: Setting
+    platform: Platform
+    events: list[TurnEvent]
+    crashed: bool = False
+
+    @property
+    def model(self) -> ScriptedModel:
+        return self.setting.model
+
+    @property
+    def clock(self) -> MovableClock:
+        return self.setting.clock
+
+    @property
+    def house(self) -> ConstellationId:
+        return self.houses[0]
+
+    def hear(self, *notifications: Notification) -> None:
+        for notification in notifications:
+            self.router.receive(notification)
+
+    async def heard(self, *notifications: Notification) -> None:
+        """Hear, and wait until all that follows is done."""
+        self.hear(*notifications)
+        await self.settled()
+
+    async def settled(self, seconds: float = 10) -> None:
+        """Wait until nothing waits for an answer and nothing for delivery."""
+
+        await self.router._queue.join()
+
+        async def idle() -> bool:
+            opened = [await self.read(_open, house) for house in self.houses]
+            return not any(opened)
+
+        await until(idle, seconds)
+
+    async def read(self, work: Callable[[Rows], T], house: ConstellationId | None = None) -> T:
+        async with self.constellations.use(house or self.house) as database:
+            return await database.read(work)
+
+    async def write(self, work: Callable[[Tx], T], house: ConstellationId | None = None) -> T:
+        async with self.constellations.use(house or self.house) as database:
+            return await database.write(SETUP, work)
+
+    async def rows(self, sql: str, *values: Any, house: ConstellationId | None = None) -> list[Row]:
+        return await self.read(lambda rows: rows.all(sql, values), house)
+
+    async def column(self, sql: str, *values: Any) -> list[Any]:
+        return [row[0] for row in await self.rows(sql, *values)]
+
+    async def outbox(self) -> list[OutRow]:
+        return await self.read(lambda rows: [found for p in _places(rows) for found in _outbox(rows, p)])
+
+    def crash(self) -> None:
+        """End without draining when the context is left."""
+        self.crashed = True
+
+
+def _places(rows: Rows) -> list[int]:
+    return [row["id"] for row in rows.all("SELECT id FROM outbox ORDER BY id")]
+
+
+def _outbox(rows: Rows, identifier: int) -> list[OutRow]:
+    found = outbox.get(rows, OutboxId(identifier))
+    return [] if found is None else [found]
+
+
+def _open(rows: Rows) -> int:
+    return inbox.counts(rows)["waiting"] + outbox.count_open(rows)
+
+
+async def until(true: Callable[[], Awaitable[bool]], seconds: float = 10) -> None:
+    """Look again and again until it is true."""
+    async with asyncio.timeout(seconds):
+        while not await true():
+            await asyncio.sleep(0.002)
+
+
+@asynccontextmanager
+async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator[Service]:
+    """The service on a data folder, new or from a run before; it drains at the end unless it crashed."""
+    made = setting or Setting()
+    platform = made.platform or Platform(made.clock)
+    events: list[TurnEvent] = []
+    async with Constellations.open(folder, made.clock) as constellations:
+        kit, houses = _kit(made, platform, events), dict[ConstellationId, House]()
+        for name, places in {"home": (), **made.more}.items():
+            identifier, answering = await _open_house(folder, name, made, constellations)
+            houses[identifier] = House(identifier, answering, kit, Notices(OWNERS_PLACE.id, SOURCE))
+            for place in places:
+                await constellations.bind(place, identifier, "test")
+        default = next(iter(houses))
+        router = Router(constellations, houses, default, {SOURCE: platform}, lambda _source: made.patience)
+        service = Service(constellations, tuple(houses), router, made, platform, events)
+        async with _tasks() as tasks:
+            await router.start(tasks)
+            try:
+                yield service
+            finally:
+                if not service.crashed:
+                    await router.drain(5)
+                router.stop()
+
+
+@asynccontextmanager
+async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
+    """A task group that shows a single error by itself, not as one of a group."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield tasks
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) == 1:
+            raise group.exceptions[0] from None
+        raise
+
+
+async def _open_house(
+    folder: Path, name: str, setting: Setting, constellations: Constellations
+) -> tuple[ConstellationId, Answering]:
+    path = folder / f"{name}.toml"
+    path.write_text(f'{setting.toml}\n[constellation]\nname = "{name}"\n')
+    config = load_config({"CARINA_HOME": str(folder), "CARINA_CONFIG": str(path)}, folder)
+    return await open_house(config, constellations, OLGA.id, setting.clock)
+
+
+def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
+    make = make_tools({SOURCE: platform})
+
+    async def choose(_agent: Agent) -> Model:
+        return setting.model
+
+    def tools(agent: Agent) -> Toolset:
+        return Toolset({**make(agent).tools, **{tool.name: tool for tool in setting.tools}})
+
+    return Kit(
+        model=choose,
+        tools=tools,
+        package=lambda _source, text: package(text, platform.split),
+        redact=setting.redact,
+        clock=setting.clock,
+        limits=setting.limits,
+        watch=events.append,
+    )

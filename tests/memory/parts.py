@@ -1,0 +1,76 @@
+"""A constellation's schema in memory, and arrivals to put into it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memory import inbox, turns
+from memory.audience import Audience, Scope, Trust
+from memory.database import Tx, driver
+from memory.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
+from memory.inbox import Arrival, Heard, InRow
+from memory.turns import Turn
+
+SCHEMA = Path("migrations/constellation/0001_start.sql").read_text(encoding="utf-8")
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
+GUILD = Audience("guild:discord:1")
+HALL = Heard(PlaceId("discord:10"), "guild", "hall", GUILD, ())
+MAIN = GroupId("grp_main")
+STAR = AgentId("agt_star")
+
+_AGENT = "INSERT INTO agents (id, name, model, system_prompt, enabled_tools, created_at, updated_at)"
+
+
+def store() -> Tx:
+    """A fresh constellation with one agent; every statement stands at once."""
+    raw = driver.connect(":memory:", isolation_level=None)
+    raw.row_factory = driver.Row
+    raw.executescript(SCHEMA)
+    raw.execute("PRAGMA foreign_keys=ON")
+    raw.execute(f"{_AGENT} VALUES ('agt_star', 'Star', '', '', '[]', '', '')")
+    return Tx(raw)
+
+
+def arrival(number: int, text: str = "hello", **change: Any) -> Arrival:
+    plain = Arrival(
+        source="discord",
+        external_id=str(number),
+        kind="message",
+        place=HALL,
+        person=ANN,
+        speaker="Ann",
+        trust=Trust.APPROVED,
+        subject=str(number),
+        text=text,
+        at=NOON,
+        payload={"quoted": {"speaker": "Bob", "text": "before", "by_us": False}},
+        group=MAIN,
+        position=str(number),
+    )
+    return replace(plain, **change)
+
+
+def taken(tx: Tx, number: int, text: str = "hello", **change: Any) -> InRow:
+    """Accept an arrival, and give its row."""
+    accepted = inbox.accept(tx, arrival(number, text, **change), NOON)
+    assert accepted is not None
+    return row_of(tx, accepted.id)
+
+
+def row_of(tx: Tx, identifier: InboxId) -> InRow:
+    row = inbox.get(tx, identifier)
+    assert row is not None
+    return row
+
+
+def begun(tx: Tx, *rows: InRow, **change: Any) -> Turn:
+    """A turn that has claimed these rows, at its first try."""
+    plain = Turn(turns.new_turn_id(), STAR, MAIN, HALL.id, ANN, Scope(GUILD), Trust.SYSTEM, (), 0, NOON)
+    turn = replace(plain, **change)
+    turns.begin(tx, turn)
+    inbox.claim(tx, list(rows), turn.id)
+    inbox.count_attempt(tx, turn.id)
+    turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], NOON)
+    return turn

@@ -1,0 +1,198 @@
+"""The registry of constellations: which file is open when, and whose a place is."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memory.constellation import Constellation, Constellations
+from memory.database import Tx
+from memory.errors import DatabaseCorrupt, DatabaseOutdated
+from memory.faults import commit_point
+from memory.ids import ConstellationId, PersonId
+
+NOTE = commit_point("test_constellation.note")
+OWNER = PersonId("terminal:owner")
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+def clock() -> datetime:
+    return NOW
+
+
+@pytest.fixture
+async def homes(tmp_path: Path) -> AsyncIterator[Constellations]:
+    async with Constellations.open(tmp_path, clock, limit=2) as opened:
+        yield opened
+
+
+def writers() -> int:
+    """How many constellation files are open: each has one task that writes."""
+    return sum(task.get_name() == "writer of carina.db" for task in asyncio.all_tasks())
+
+
+async def made(homes: Constellations, count: int) -> list[Constellation]:
+    return [await homes.ensure(f"home {number}", OWNER) for number in range(count)]
+
+
+async def test_a_constellation_is_made_once_and_found_again_at_the_next_start(tmp_path: Path) -> None:
+    async with Constellations.open(tmp_path, clock) as homes:
+        first = await homes.ensure("home", OWNER)
+        assert await homes.ensure("home", OWNER) == first
+        await homes.bind("discord:guild:1", first.id, "test")
+    async with Constellations.open(tmp_path, clock) as homes:
+        assert homes.all() == [first]
+        assert homes.named("home") == first
+        assert homes.named("elsewhere") is None
+        assert homes.of_place(["discord:guild:1"], ConstellationId("other")) == first.id
+
+
+async def test_two_constellations_are_two_files_that_share_nothing(homes: Constellations) -> None:
+    first, second = await made(homes, 2)
+    assert first.path != second.path
+    async with homes.use(first.id) as database:
+        await database.write(NOTE, put_place)
+    async with homes.use(second.id) as database:
+        assert await database.read(lambda rows: rows.all("SELECT id FROM places")) == []
+
+
+def put_place(tx: Tx) -> None:
+    row = {"id": "discord:1", "source": "discord", "kind": "guild", "audience": "guild:discord:1", "heard_at": "2026"}
+    tx.insert("places", row)
+
+
+async def test_idle_files_beyond_the_limit_are_closed_the_longest_unused_first(homes: Constellations) -> None:
+    found = await made(homes, 4)
+    for each in found:
+        async with homes.use(each.id):
+            pass
+    assert writers() == 2
+    tasks = {task for task in asyncio.all_tasks() if task.get_name() == "writer of carina.db"}
+    for each in found[2:]:  # these two are still open: nothing is opened anew
+        async with homes.use(each.id):
+            pass
+    assert {task for task in asyncio.all_tasks() if task.get_name() == "writer of carina.db"} == tasks
+    async with homes.use(found[0].id) as database:  # this one is opened again, and works
+        assert (await database.read(lambda rows: rows.one("SELECT 1"))) is not None
+    assert writers() == 2
+
+
+async def test_a_file_in_use_is_never_closed_however_many_are_open(homes: Constellations) -> None:
+    found = await made(homes, 5)
+    async with homes.use(found[0].id) as held:
+        for each in found[1:]:
+            async with homes.use(each.id):
+                pass
+        await held.write(NOTE, put_place)
+        assert writers() == 2
+        opened = [homes.use(each.id) for each in found]
+        databases = [await one.__aenter__() for one in opened]
+        assert databases[0] is held
+        assert writers() == 5
+        for database in databases[1:]:
+            await database.write(NOTE, put_place)
+        for one in opened:
+            await one.__aexit__(None, None, None)
+        assert writers() == 2
+        assert await held.read(lambda rows: len(rows.all("SELECT 1 FROM places"))) == 1
+
+
+async def test_a_file_that_is_wanted_at_once_by_many_is_opened_once(homes: Constellations) -> None:
+    (home,) = await made(homes, 1)
+    threads = threading.active_count()
+
+    async def use() -> object:
+        async with homes.use(home.id) as database:
+            await asyncio.sleep(0.01)
+            return database
+
+    found = await asyncio.gather(*(use() for _ in range(20)))
+    assert len(set(map(id, found))) == 1
+    assert writers() == 1
+    assert threading.active_count() - threads == 2
+
+
+async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellations) -> None:
+    found = await made(homes, 6)
+
+    def count(tx: Tx) -> None:
+        tx.run("CREATE TABLE IF NOT EXISTS tally (n INTEGER)")
+        tx.insert("tally", {"n": 1})
+
+    async def use(number: int) -> None:
+        async with homes.use(found[number % 6].id) as database:
+            await database.write(NOTE, count)
+
+    await asyncio.gather(*(use(number * 7 % 60) for number in range(60)))
+    assert writers() <= 2
+    for each in found:
+        async with homes.use(each.id) as database:
+            assert await database.read(lambda rows: len(rows.all("SELECT n FROM tally"))) == 10
+
+
+async def test_a_registered_file_that_is_missing_is_refused_and_not_made_anew(homes: Constellations) -> None:
+    (home,) = await made(homes, 1)
+    home.path.unlink()
+    with pytest.raises(DatabaseCorrupt, match="registered but missing: restore it from a backup"):
+        async with homes.use(home.id):
+            pass
+    assert not home.path.exists()
+
+
+async def test_a_file_that_could_not_be_opened_can_be_later(homes: Constellations) -> None:
+    (home,) = await made(homes, 1)
+    aside = home.path.with_name("aside.db")
+    home.path.rename(aside)
+    with pytest.raises(DatabaseCorrupt):
+        async with homes.use(home.id):
+            pass
+    aside.rename(home.path)
+    async with homes.use(home.id) as database:
+        await database.write(NOTE, put_place)
+
+
+async def test_an_older_constellation_is_refused_when_it_is_opened(homes: Constellations) -> None:
+    (home,) = await made(homes, 1)
+    async with homes.use(home.id) as database:
+        await database.maintain(lambda raw: raw.execute("PRAGMA user_version=0").fetchall())
+    await made(homes, 4)
+    homes_again = Constellations.open(home.path.parents[2], clock)
+    async with homes_again as fresh:
+        with pytest.raises(DatabaseOutdated, match="carina db migrate"):
+            async with fresh.use(home.id):
+                pass
+
+
+async def test_a_place_belongs_to_the_narrowest_binding_that_is_known(homes: Constellations) -> None:
+    home, work = await made(homes, 2)
+    await homes.bind("discord:guild:1", home.id, "test")
+    await homes.bind("discord:10", work.id, "test")
+    assert homes.of_place(["discord:11", "discord:10", "discord:guild:1"], home.id) == work.id
+    assert homes.of_place(["discord:12", "discord:guild:1"], work.id) == home.id
+    assert homes.of_place(["discord:13", "discord:guild:2"], work.id) == work.id
+    assert homes.of_place([], home.id) == home.id
+    await homes.bind("discord:10", home.id, "test")  # bound anew: the last word counts
+    assert homes.of_place(["discord:10"], work.id) == home.id
+
+
+async def test_a_sources_position_is_kept_and_replaced(tmp_path: Path) -> None:
+    moments = iter(NOW + timedelta(seconds=second) for second in range(9))
+    async with Constellations.open(tmp_path, lambda: next(moments)) as homes:
+        assert await homes.position("bluesky") is None
+        await homes.note_position("bluesky", "7")
+        await homes.note_position("bluesky", "8")
+    async with Constellations.open(tmp_path, clock) as homes:
+        assert await homes.position("bluesky") == "8"
+
+
+async def test_everything_is_closed_at_the_end(tmp_path: Path) -> None:
+    before = threading.active_count()
+    async with Constellations.open(tmp_path, clock) as homes:
+        for each in await made(homes, 3):
+            async with homes.use(each.id):
+                pass
+        assert threading.active_count() == before + 8
+    assert threading.active_count() == before

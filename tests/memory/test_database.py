@@ -1,0 +1,352 @@
+"""The writer of one file: group commits, units that fail alone, callers that go away, and disks that refuse."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.database import Database, Row, Rows, Tx, as_dict, connect, driver
+from memory.errors import DatabaseBusy, DatabaseFull
+from memory.faults import commit_point
+
+NOTE = commit_point("test_database.note")
+
+SCHEMA = "CREATE TABLE notes (n INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT UNIQUE NOT NULL) STRICT"
+
+
+def make(path: Path) -> Path:
+    raw = connect(path)
+    raw.execute(SCHEMA)
+    raw.close()
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make(tmp_path / "notes.db")
+
+
+@pytest.fixture
+async def database(path: Path) -> AsyncIterator[Database]:
+    async with Database.open(path) as opened:
+        yield opened
+
+
+def put(word: str) -> Callable[[Tx], str]:
+    def work(tx: Tx) -> str:
+        tx.insert("notes", {"word": word})
+        return word
+
+    return work
+
+
+def words(rows: Rows) -> list[str]:
+    return [row["word"] for row in rows.all("SELECT word FROM notes ORDER BY n")]
+
+
+def stored(path: Path) -> list[str]:
+    """What another process would find."""
+    raw = connect(path, read_only=True)
+    try:
+        return words(Rows(raw))
+    finally:
+        raw.close()
+
+
+class Gate:
+    """Keeps the writer's thread busy until it is opened, so that units gather behind it."""
+
+    def __init__(self) -> None:
+        self._opened = threading.Event()
+        self._reached = threading.Event()
+
+    def __call__(self, _tx: Tx) -> None:
+        self._reached.set()
+        assert self._opened.wait(10)
+
+    async def reached(self) -> None:
+        assert await asyncio.to_thread(self._reached.wait, 10)
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+async def test_a_write_is_committed_when_it_returns_and_gives_its_result(database: Database, path: Path) -> None:
+    assert await database.write(NOTE, put("one")) == "one"
+    assert stored(path) == ["one"]
+    assert await database.read(words) == ["one"]
+
+
+async def test_units_that_wait_together_share_one_commit(database: Database) -> None:
+    gate = Gate()
+    seen: list[object] = []
+    first = asyncio.create_task(database.write(NOTE, gate))
+    await gate.reached()
+
+    def note(tx: Tx) -> None:
+        row = tx.one("SELECT count(*) AS n FROM notes")
+        assert row is not None
+        seen.append((row["n"], len(stored(database.path))))
+        tx.insert("notes", {"word": str(len(seen))})
+
+    others = [asyncio.create_task(database.write(NOTE, note)) for _ in range(5)]
+    await asyncio.sleep(0)
+    gate.open()
+    await asyncio.gather(first, *others)
+    # Each sees what the ones before it wrote, and nobody else sees any of it before all are done.
+    assert seen == [(n, 0) for n in range(5)]
+    assert len(stored(database.path)) == 5
+
+
+async def test_a_unit_that_fails_takes_no_other_with_it(database: Database) -> None:
+    gate = Gate()
+    first = database.submit(NOTE, gate)
+    await gate.reached()
+
+    def half(tx: Tx) -> None:
+        tx.insert("notes", {"word": "half"})
+        raise ValueError("no")
+
+    before, bad = database.submit(NOTE, put("before")), database.submit(NOTE, half)
+    twice, after = database.submit(NOTE, put("before")), database.submit(NOTE, put("after"))
+    gate.open()
+    await first
+    assert (await before, await after) == ("before", "after")
+    with pytest.raises(ValueError, match=r"^no$"):
+        await bad
+    with pytest.raises(driver.IntegrityError):
+        await twice
+    assert stored(database.path) == ["before", "after"]
+
+
+class _Panic(BaseException):
+    """What a library in another language may raise."""
+
+
+async def test_even_a_panic_fails_alone(database: Database) -> None:
+    gate = Gate()
+    first = database.submit(NOTE, gate)
+    await gate.reached()
+
+    def panic(tx: Tx) -> None:
+        tx.insert("notes", {"word": "half"})
+        raise _Panic
+
+    units = [database.submit(NOTE, put("a")), database.submit(NOTE, panic), database.submit(NOTE, put("b"))]
+    gate.open()
+    results: list[object] = list(await asyncio.gather(first, *units, return_exceptions=True))
+    assert [results[1], results[3]] == ["a", "b"]
+    assert isinstance(results[2], _Panic)
+    assert stored(database.path) == ["a", "b"]
+
+
+async def test_units_run_in_the_order_in_which_they_were_given(database: Database) -> None:
+    tasks = [database.submit(NOTE, put(f"{number:03}"), durable=number % 7 == 0) for number in range(200)]
+    await asyncio.gather(*tasks)
+    assert await database.read(words) == [f"{number:03}" for number in range(200)]
+
+
+async def test_a_durable_group_is_synchronised_and_the_next_is_not(database: Database) -> None:
+    def level(tx: Tx) -> int:
+        row = tx.one("PRAGMA synchronous")
+        assert row is not None
+        return int(row[0])
+
+    assert await database.write(NOTE, level, durable=True) == 2
+    assert await database.write(NOTE, level) == 1
+
+
+async def test_a_cancelled_caller_does_not_undo_its_unit(database: Database) -> None:
+    gate = Gate()
+    first = database.submit(NOTE, gate)
+    await gate.reached()
+    waiting = asyncio.create_task(database.write(NOTE, put("kept")))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    gate.open()
+    await first
+    await database.write(NOTE, put("next"))
+    assert stored(database.path) == ["kept", "next"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    plan=st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(["keep", "cancel", "raise", "panic"]), st.booleans()),
+        min_size=1,
+        max_size=25,
+    )
+)
+def test_callers_that_go_away_at_random_neither_lose_nor_double_a_unit(plan: list[tuple[int, str, bool]]) -> None:
+    """A unit that was given before its caller went away is committed exactly once, or failed as it would have."""
+
+    def unit(number: int, fate: str) -> Callable[[Tx], None]:
+        def work(tx: Tx) -> None:
+            tx.insert("notes", {"word": str(number)})
+            if fate == "raise":
+                raise ValueError(number)
+            if fate == "panic":
+                raise _Panic(number)
+
+        return work
+
+    async def caller(database: Database, number: int, pause: int, fate: str, durable: bool) -> None:
+        for _ in range(pause):
+            await asyncio.sleep(0)
+        await database.write(NOTE, unit(number, fate), durable=durable)
+
+    async def world(path: Path) -> None:
+        async with Database.open(path) as database:
+            tasks = []
+            for number, (pause, fate, durable) in enumerate(plan):
+                task = asyncio.create_task(caller(database, number, pause, fate, durable))
+                tasks.append(task)
+                for _ in range(pause + 1):
+                    await asyncio.sleep(0)
+                if fate == "cancel":
+                    task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError, ValueError, _Panic):
+                    await task
+            assert await database.maintain(lambda raw: raw.in_transaction) is False
+        # In order of giving, each once: none is lost, none is there twice, none of the failed ones left anything.
+        wanted = [str(number) for number, (_, fate, _) in enumerate(plan) if fate in ("keep", "cancel")]
+        assert sorted(stored(path), key=int) == wanted
+
+    with TemporaryDirectory() as folder:
+        asyncio.run(world(make(Path(folder) / "notes.db")))
+
+
+async def test_a_writer_that_is_cancelled_itself_commits_nothing_twice(path: Path) -> None:
+    """The loop's last resort is to cancel every task; what was committed then must not be run again."""
+    async with Database.open(path) as database:
+        flusher = next(task for task in asyncio.all_tasks() if task.get_name().startswith("writer of"))
+        gate = Gate()
+        runs: list[str] = []
+
+        def count(tx: Tx) -> None:
+            runs.append("run")
+            tx.insert("notes", {"word": f"run {len(runs)}"})
+
+        units = [database.submit(NOTE, gate), database.submit(NOTE, count)]
+        await gate.reached()
+        flusher.cancel()
+        await asyncio.sleep(0)
+        gate.open()
+        await asyncio.wait(units, timeout=5)
+        assert all(unit.done() for unit in units)
+    assert stored(path) == ["run 1"]
+
+
+async def test_a_file_that_another_program_holds_is_busy_and_works_again_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.database._BUSY_MS", 50)
+    other = connect(path)
+    async with Database.open(path) as database:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseBusy, match="another program holds the database"):
+            await database.write(NOTE, put("refused"))
+        assert await database.read(words) == []
+        other.execute("ROLLBACK")
+        await database.write(NOTE, put("taken"))
+    other.close()
+    assert stored(path) == ["taken"]
+
+
+async def test_a_lock_that_is_released_in_time_is_only_waited_for(path: Path) -> None:
+    other = connect(path)
+    async with Database.open(path) as database:
+        other.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.create_task(database.write(NOTE, put("late")))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        other.execute("ROLLBACK")
+        assert await waiting == "late"
+    other.close()
+
+
+async def test_a_full_disk_stores_nothing_says_so_and_works_again_when_there_is_room(path: Path) -> None:
+    async with Database.open(path) as database:
+        await database.write(NOTE, put("first"))
+        await database.maintain(lambda raw: raw.execute("PRAGMA max_page_count=1").fetchall())
+        gate = Gate()
+        first = database.submit(NOTE, gate)
+        await gate.reached()
+        small = [database.submit(NOTE, put(f"small {n}")) for n in range(2)]
+        big = database.submit(NOTE, put("x" * 100_000))
+        last = database.submit(NOTE, put("last"))
+        gate.open()
+        await first
+        with pytest.raises(DatabaseFull, match="database or disk is full"):
+            await big
+        assert [await each for each in small] == ["small 0", "small 1"]
+        assert await last == "last"
+        assert await database.read(words) == ["first", "small 0", "small 1", "last"]
+        await database.maintain(lambda raw: raw.execute("PRAGMA max_page_count=100000").fetchall())
+        await database.write(NOTE, put("y" * 100_000))
+    assert len(stored(path)) == 5
+
+
+async def test_what_waits_is_committed_when_the_file_is_closed_and_nothing_is_taken_after(path: Path) -> None:
+    async with Database.open(path) as database:
+        units = [database.submit(NOTE, put(str(number))) for number in range(20)]
+    assert [unit.result() for unit in units] == [str(number) for number in range(20)]
+    assert stored(path) == [str(number) for number in range(20)]
+    with pytest.raises(RuntimeError, match="closing"):
+        await database.write(NOTE, put("late"))
+
+
+async def test_a_closing_that_is_cancelled_still_commits_what_waits(path: Path) -> None:
+    inside = asyncio.Event()
+    gate = Gate()
+
+    async def use() -> None:
+        async with Database.open(path) as database:
+            database.submit(NOTE, gate)
+            await gate.reached()
+            database.submit(NOTE, put("waits"))
+            inside.set()
+
+    task = asyncio.create_task(use())
+    await inside.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    gate.open()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert stored(path) == ["waits"]
+
+
+async def test_the_reader_cannot_write(database: Database) -> None:
+    with pytest.raises(driver.OperationalError, match="readonly"):
+        await database.read(lambda rows: rows.one("INSERT INTO notes (word) VALUES ('x') RETURNING n"))
+
+
+async def test_a_row_as_plain_data_and_an_insert_that_may_be_ignored(database: Database) -> None:
+    def work(tx: Tx) -> tuple[bool, bool, Row | None]:
+        again = {"word": "same"}
+        return tx.insert("notes", again), tx.insert("notes", again, ignore=True), tx.one("SELECT * FROM notes")
+
+    first, second, row = await database.write(NOTE, work)
+    assert (first, second) == (True, False)
+    assert row is not None
+    assert as_dict(row) == {"n": 1, "word": "same"}
+
+
+async def test_every_connection_has_the_pragmas_that_erasure_and_references_need(database: Database) -> None:
+    def pragmas(tx: Tx) -> list[object]:
+        found = [tx.one(f"PRAGMA {name}") for name in ("journal_mode", "foreign_keys", "secure_delete")]
+        return [row[0] for row in found if row is not None]
+
+    assert await database.write(NOTE, pragmas) == ["wal", 1, 1]

@@ -1,0 +1,71 @@
+"""Snowflakes and the ids made of them."""
+
+import threading
+from datetime import UTC, datetime
+
+import pytest
+import time_machine
+
+from memory.ids import PlaceId, Snowflakes, new_id, place_source, snowflake_time
+
+
+def test_ids_are_unique_and_rise_within_one_millisecond() -> None:
+    with time_machine.travel(datetime(2026, 11, 22, tzinfo=UTC), tick=False):
+        source = Snowflakes()
+        found = [source.next() for _ in range(10_000)]
+    assert found == sorted(set(found))
+
+
+def test_ids_rise_even_when_the_clock_goes_back() -> None:
+    source = Snowflakes()
+    with time_machine.travel(datetime(2026, 11, 22, tzinfo=UTC), tick=False):
+        late = source.next()
+    with time_machine.travel(datetime(2026, 1, 1, tzinfo=UTC), tick=False):
+        assert source.next() > late
+
+
+def test_ids_of_two_processes_differ_in_the_same_moment() -> None:
+    with time_machine.travel(datetime(2026, 11, 22, tzinfo=UTC), tick=False):
+        first, second = Snowflakes(1), Snowflakes(2)
+        assert not {first.next() for _ in range(100)} & {second.next() for _ in range(100)}
+
+
+@pytest.mark.parametrize("process", [-1, 1024])
+def test_a_process_number_has_ten_bits(process: int) -> None:
+    with pytest.raises(ValueError, match="process must be"):
+        Snowflakes(process)
+
+
+def test_threads_never_get_the_same_id() -> None:
+    source, found = Snowflakes(), list[int]()
+
+    def take() -> None:
+        found.extend([source.next() for _ in range(2_000)])
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 8_000
+
+
+def test_an_id_tells_when_it_was_made_and_fits_sqlite_and_a_nonce() -> None:
+    moment = datetime(2026, 11, 22, 9, 30, 15, 123_000, tzinfo=UTC)
+    with time_machine.travel(moment, tick=False):
+        made = Snowflakes().next()
+    assert snowflake_time(made) == moment
+    with time_machine.travel(datetime(2090, 1, 1, tzinfo=UTC), tick=False):
+        far = Snowflakes(1023).next()
+    assert 0 < far < 2**63
+    assert len(str(far)) <= 25
+
+
+def test_text_ids_sort_as_they_were_made_and_carry_their_kind() -> None:
+    found = [new_id("blk") for _ in range(500)]
+    assert found == sorted(set(found))
+    assert all(each.startswith("blk_") for each in found)
+
+
+def test_an_outside_id_names_its_source() -> None:
+    assert place_source(PlaceId("discord:user:7")) == "discord"

@@ -1,0 +1,288 @@
+"""The inbox as a store: what is taken in once, what edits and deletions do, and how rows pass from state to state."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory import archival, inbox, messages, turns
+from memory.archival import NewEntry, Origin
+from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
+from memory.database import Tx
+from memory.ids import GroupId, InboxId, PlaceId
+from memory.inbox import Heard, InRow, Status
+from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, store, taken
+
+LATER = NOON + timedelta(minutes=1)
+
+
+@pytest.fixture
+def tx() -> Tx:
+    return store()
+
+
+def text_of(tx: Tx, row: InRow) -> str:
+    assert row.message is not None
+    return messages.by_ids(tx, [row.message], Scope(row.audience))[0].text
+
+
+def status(tx: Tx, row: InRow) -> Status:
+    return row_of(tx, row.id).status
+
+
+# ------------------------------------------------------------------------------------------------------ taking in
+
+
+def test_a_happening_is_taken_in_once(tx: Tx) -> None:
+    first = taken(tx, 1)
+    assert inbox.accept(tx, arrival(1, "again"), NOON) is None
+    assert text_of(tx, first) == "hello"
+    assert len(inbox.listing(tx, None, 10)) == 1
+
+
+def test_the_same_id_of_another_source_is_another_happening(tx: Tx) -> None:
+    taken(tx, 1)
+    assert inbox.accept(tx, arrival(1, source="bluesky"), NOON) is not None
+    assert len(inbox.listing(tx, None, 10)) == 2
+
+
+@pytest.mark.parametrize(
+    ("external_id", "kind"), [("1@2026", "edit"), ("1@2027", "edit"), ("1!", "delete"), ("1/ann/x/1", "reaction")]
+)
+def test_each_kind_of_happening_to_a_message_is_taken_in_once(tx: Tx, external_id: str, kind: str) -> None:
+    taken(tx, 1)
+    later = arrival(1, "new", external_id=external_id, kind=kind, at=LATER)
+    assert inbox.accept(tx, later, NOON) is not None
+    assert inbox.accept(tx, later, NOON) is None
+
+
+def test_nothing_is_kept_of_edits_and_deletions_of_words_that_were_never_heard(tx: Tx) -> None:
+    for external_id, kind in (("1@2026", "edit"), ("1!", "delete")):
+        assert inbox.accept(tx, arrival(1, "unheard", external_id=external_id, kind=kind), NOON) is None
+    assert inbox.listing(tx, None, 10) == []
+
+
+def test_what_nobody_is_to_answer_is_done_at_once_and_kept(tx: Tx) -> None:
+    row = taken(tx, 1, group=None)
+    assert row.status is Status.DONE
+    assert inbox.open_lanes(tx) == []
+    assert text_of(tx, row) == "hello"
+
+
+def test_what_waits_has_a_lane_of_its_place_and_group(tx: Tx) -> None:
+    row = taken(tx, 1)
+    taken(tx, 2)
+    assert inbox.open_lanes(tx) == [(HALL.id, MAIN)]
+    assert inbox.head(tx, HALL.id, MAIN) == row
+    assert inbox.head(tx, HALL.id, GroupId("grp_other")) is None
+    assert inbox.counts(tx) == {"waiting": 2, "dead": 0}
+
+
+@given(st.lists(st.integers(0, 2**70), max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_a_places_cursor_only_moves_forward(positions: list[int]) -> None:
+    tx = store()
+    for number, position in enumerate(positions):
+        taken(tx, number, position=str(position))
+        assert inbox.cursors(tx, "discord") == {HALL.id: str(max(positions[: number + 1]))}
+    assert inbox.cursors(tx, "bluesky") == {}
+
+
+def test_a_happening_without_a_position_leaves_the_cursor(tx: Tx) -> None:
+    taken(tx, 1, position="")
+    assert inbox.cursors(tx, "discord") == {}
+    taken(tx, 2, position="2")
+    taken(tx, 3, position="")
+    assert inbox.cursors(tx, "discord") == {HALL.id: "2"}
+
+
+def test_the_cursor_comes_and_goes_with_its_message(tx: Tx) -> None:
+    tx.run("BEGIN")
+    taken(tx, 5)
+    tx.run("ROLLBACK")
+    assert (inbox.cursors(tx, "discord"), inbox.listing(tx, None, 10)) == ({}, [])
+
+
+def test_a_place_is_known_as_it_was_last_heard_of(tx: Tx) -> None:
+    taken(tx, 1)
+    private = Heard(HALL.id, "guild", "", Audience("channel:discord:10"), (GUILD,))
+    taken(tx, 2, place=private)
+    assert inbox.place(tx, HALL.id) == replace(private, name="hall")
+    assert inbox.place(tx, PlaceId("discord:404")) is None
+
+
+def test_a_place_is_found_by_name_only_where_it_may_be_known_of(tx: Tx) -> None:
+    attic = Heard(PlaceId("discord:11"), "guild", "attic", Audience("channel:discord:11"), (GUILD,))
+    taken(tx, 1, place=attic)
+    assert inbox.named_place(tx, "attic", Scope(GUILD)) is None
+    assert inbox.named_place(tx, "attic", Scope(attic.audience, frozenset({GUILD}))) == attic
+    assert inbox.named_place(tx, "discord:11", Scope(OWNER)) == attic
+    taken(tx, 2)
+    assert inbox.named_place(tx, "hall", Scope(GUILD)) == HALL
+    assert inbox.named_place(tx, "hall", Scope(PUBLIC)) is None
+
+
+# -------------------------------------------------------------------------------------- edits and deletions
+
+
+def test_an_edit_changes_the_words_and_names_the_turn_that_reads_them(tx: Tx) -> None:
+    row = taken(tx, 1)
+    change = arrival(1, "better", external_id="1@a", kind="edit", at=LATER)
+    accepted = inbox.accept(tx, change, NOON)
+    assert accepted is not None
+    assert accepted.turn is None
+    turn = begun(tx, row)
+    accepted = inbox.accept(tx, replace(change, external_id="1@b", text="best", at=LATER + timedelta(1)), NOON)
+    assert accepted is not None
+    assert (accepted.turn, accepted.group) == (turn.id, None)
+    assert text_of(tx, row) == "best"
+
+
+def test_an_edit_of_what_was_answered_long_ago_disturbs_nobody(tx: Tx) -> None:
+    row = taken(tx, 1)
+    inbox.finish(tx, begun(tx, row).id, NOON)
+    accepted = inbox.accept(tx, arrival(1, "better", external_id="1@a", kind="edit", at=LATER), NOON)
+    assert accepted is not None
+    assert accepted.turn is None
+    assert text_of(tx, row) == "better"
+
+
+def test_a_deleted_message_is_not_answered_and_leaves_no_words(tx: Tx) -> None:
+    row = taken(tx, 1, "my secret")
+    accepted = inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
+    assert accepted is not None
+    gone = row_of(tx, row.id)
+    assert (gone.status, gone.payload, text_of(tx, row)) == (Status.DONE, {}, "")
+    assert inbox.open_lanes(tx) == []
+
+
+def test_a_deletion_names_the_turn_that_reads_the_words(tx: Tx) -> None:
+    row = taken(tx, 1)
+    turn = begun(tx, row)
+    accepted = inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
+    assert accepted is not None
+    assert accepted.turn == turn.id
+    assert status(tx, row) is Status.CLAIMED
+
+
+def test_what_was_learned_from_a_deleted_message_goes_with_it(tx: Tx) -> None:
+    row, other = taken(tx, 1, "my dentist is on Elm Street"), taken(tx, 2, "my cat is called Bolt")
+    for each in (row, other):
+        origin = Origin(Scope(GUILD), Trust.APPROVED, ANN, each.message)
+        archival.insert(tx, STAR, NewEntry(text_of(tx, each), origin), NOON)
+    inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
+    assert [entry.content for entry in archival.latest(tx, STAR, Scope(GUILD))] == ["my cat is called Bolt"]
+
+
+def test_a_deletion_knows_less_of_the_place_and_changes_nothing_about_it(tx: Tx) -> None:
+    taken(tx, 1)
+    bare = Heard(HALL.id, "direct", "", PUBLIC, ())
+    inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", place=bare, at=LATER), NOON)
+    assert inbox.place(tx, HALL.id) == HALL
+
+
+# --------------------------------------------------------------------------------------------------- lanes and joining
+
+
+def test_what_the_same_person_said_since_joins_and_nobody_elses(tx: Tx) -> None:
+    first, _other, second = taken(tx, 1), taken(tx, 2, person=BOB), taken(tx, 3)
+    taken(tx, 4, group=GroupId("grp_other"))
+    taken(tx, 5, place=Heard(PlaceId("discord:11"), "guild", "attic", GUILD, ()))
+    assert inbox.joinable(tx, first) == [second]
+    assert inbox.joinable(tx, second) == []
+
+
+def test_words_for_other_ears_do_not_join(tx: Tx) -> None:
+    """A channel that was made private in between: a turn sees only what its own audience may hear."""
+    first = taken(tx, 1)
+    private = Heard(HALL.id, "guild", "hall", Audience("channel:discord:10"), (GUILD,))
+    later = taken(tx, 2, place=private)
+    assert inbox.joinable(tx, first) == []
+    assert inbox.head(tx, HALL.id, MAIN) == first
+    inbox.finish(tx, begun(tx, first).id, NOON)
+    assert inbox.head(tx, HALL.id, MAIN) == later
+
+
+def test_what_is_tried_alone_joins_nothing(tx: Tx) -> None:
+    first, second = taken(tx, 1), taken(tx, 2)
+    inbox.separate(tx, begun(tx, first, second).id)
+    found = [row_of(tx, row.id) for row in (first, second)]
+    assert [(row.alone, row.status, row.turn) for row in found] == [(True, Status.RECEIVED, None)] * 2
+    assert inbox.joinable(tx, found[0]) == []
+
+
+def test_tries_are_counted_for_every_row_of_a_turn(tx: Tx) -> None:
+    rows = taken(tx, 1), taken(tx, 2)
+    turn = begun(tx, *rows)
+    assert inbox.count_attempt(tx, turn.id) == 2
+    inbox.postpone(tx, turn.id, "it rained", LATER)
+    found = inbox.of_turn(tx, turn.id)
+    assert [(row.attempts, row.last_error, row.next_attempt_at) for row in found] == [(2, "it rained", LATER)] * 2
+
+
+def test_a_finished_turn_ends_all_its_rows_and_no_other(tx: Tx) -> None:
+    one, two, other = taken(tx, 1), taken(tx, 2), taken(tx, 3, person=BOB)
+    inbox.finish(tx, begun(tx, one, two).id, NOON)
+    assert [status(tx, row) for row in (one, two, other)] == [Status.DONE, Status.DONE, Status.RECEIVED]
+
+
+def test_a_dead_row_can_be_brought_back_once(tx: Tx) -> None:
+    row = taken(tx, 1)
+    assert inbox.revive(tx, row.id) is None
+    turn = begun(tx, row)
+    inbox.bury(tx, turn.id, "no use", NOON)
+    assert (status(tx, row), inbox.counts(tx)) == (Status.DEAD, {"waiting": 0, "dead": 1})
+    revived = inbox.revive(tx, row.id)
+    assert revived is not None
+    assert (revived.status, revived.attempts, revived.turn, revived.alone) == (Status.RECEIVED, 0, None, True)
+    assert revived.next_attempt_at is None
+    assert inbox.revive(tx, row.id) is None
+    assert inbox.revive(tx, InboxId(404)) is None
+
+
+def test_a_row_of_which_no_turn_could_be_made_waits_and_is_given_up_in_the_end(tx: Tx) -> None:
+    row = taken(tx, 1)
+    inbox.not_begun(tx, row.id, "no group", LATER, dead=False, now=NOON)
+    found = row_of(tx, row.id)
+    assert (found.status, found.attempts, found.next_attempt_at) == (Status.RECEIVED, 1, LATER)
+    inbox.not_begun(tx, row.id, "no group", LATER, dead=True, now=NOON)
+    assert (status(tx, row), row_of(tx, row.id).last_error) == (Status.DEAD, "no group")
+
+
+def test_the_listing_is_newest_first_and_can_be_of_one_state(tx: Tx) -> None:
+    rows = [taken(tx, number) for number in range(4)]
+    inbox.bury(tx, begun(tx, rows[1]).id, "x", NOON)
+    assert [row.id for row in inbox.listing(tx, None, 3)] == [rows[3].id, rows[2].id, rows[1].id]
+    assert [row.id for row in inbox.listing(tx, Status.DEAD, 3)] == [rows[1].id]
+
+
+def test_messages_that_wait_are_known_by_place(tx: Tx) -> None:
+    waits, claimed, done = taken(tx, 1), taken(tx, 2), taken(tx, 3)
+    begun(tx, claimed)
+    inbox.finish(tx, begun(tx, done).id, NOON)
+    assert inbox.waiting_messages(tx, HALL.id) == {waits.message, claimed.message}
+
+
+# ------------------------------------------------------------------------------------------------------ persons
+
+
+def test_what_came_with_a_message_is_not_kept_once_it_is_answered(tx: Tx) -> None:
+    """Quotations and background hold words of others, who could not have them erased here."""
+    row = taken(tx, 1)
+    inbox.finish(tx, begun(tx, row).id, NOON)
+    assert row_of(tx, row.id).payload == {}
+    assert taken(tx, 2, group=None).payload == {}
+
+
+def test_forgetting_a_person_stops_what_waits_and_keeps_the_tombstone(tx: Tx) -> None:
+    mine, other = taken(tx, 1), taken(tx, 2, person=BOB)
+    direct = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
+    taken(tx, 3, place=direct)
+    assert (inbox.count_person(tx, ANN), len(inbox.export_person(tx, ANN))) == (2, 2)
+    assert inbox.erase_person(tx, ANN) == 2
+    assert (inbox.count_person(tx, ANN), inbox.export_person(tx, ANN)) == (0, [])
+    assert (status(tx, mine), status(tx, other)) == (Status.DONE, Status.RECEIVED)
+    assert inbox.accept(tx, arrival(1), NOON) is None
+    assert turns.count_person(tx, ANN) == 0

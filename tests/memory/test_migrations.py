@@ -1,0 +1,221 @@
+"""Migrations: what a fresh, an older, a newer and an edited file come to, and what stands after an interruption."""
+
+import hashlib
+import stat
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memory import migrations
+from memory.database import Rows, as_dict, connect, driver
+from memory.errors import DatabaseCorrupt, DatabaseOutdated, DatabaseTooNew
+from memory.migrations import Kind, Migration, migrate, prepare, status
+
+NOW = datetime(2026, 11, 22, 9, 30, 15, 250_000, tzinfo=UTC)
+
+FIRST = Migration(1, "start", "CREATE TABLE a (n INTEGER) STRICT; INSERT INTO a VALUES (1);")
+SECOND = Migration(2, "more", "ALTER TABLE a ADD COLUMN m INTEGER; UPDATE a SET m = n + 1;")
+BROKEN = Migration(
+    2, "broken", "CREATE TABLE b (n INTEGER) STRICT; UPDATE a SET n = 5; INSERT INTO missing VALUES (1);"
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "carina.db"
+
+
+def known(monkeypatch: pytest.MonkeyPatch, *found: Migration) -> None:
+    """Let the program know these migrations."""
+    monkeypatch.setattr(migrations, "migrations", lambda _kind: list(found))
+
+
+def ask(path: Path, sql: str) -> list[tuple[object, ...]]:
+    raw = connect(path, read_only=True)
+    try:
+        return [tuple(as_dict(row).values()) for row in Rows(raw).all(sql)]
+    finally:
+        raw.close()
+
+
+def tables(path: Path) -> set[str]:
+    return {str(row[0]) for row in ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def version(path: Path) -> object:
+    return ask(path, "PRAGMA user_version")[0][0]
+
+
+def beside(path: Path) -> list[str]:
+    return sorted(each.name for each in path.parent.iterdir() if not each.name.endswith(("-wal", "-shm")))
+
+
+def test_a_missing_file_is_created_up_to_date_for_its_owner_only(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST, SECOND)
+    prepare(path, Kind.GLOBAL)
+    assert (version(path), ask(path, "SELECT * FROM a")) == (2, [(1, 2)])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert beside(path) == ["carina.db"]
+
+
+def test_a_file_that_is_up_to_date_is_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    before = path.read_bytes()
+    prepare(path, Kind.GLOBAL)
+    assert migrate(path, Kind.GLOBAL, NOW) is None
+    assert path.read_bytes() == before
+    assert beside(path) == ["carina.db"]
+
+
+def test_an_older_file_is_refused_and_the_command_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST, SECOND)
+    with pytest.raises(DatabaseOutdated, match="has version 1 and this program needs 2: run `carina db migrate`"):
+        prepare(path, Kind.GLOBAL)
+    assert version(path) == 1
+
+
+def test_migrating_copies_first_and_then_brings_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST, SECOND)
+    copy = migrate(path, Kind.GLOBAL, NOW)
+    assert copy is not None
+    assert (version(path), ask(path, "SELECT * FROM a")) == (2, [(1, 2)])
+    assert (version(copy), ask(copy, "SELECT * FROM a")) == (1, [(1,)])
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert copy.name == "carina.db.before-2-2026-11-22T093015250Z"
+    prepare(path, Kind.GLOBAL)
+
+
+def test_a_newer_file_is_refused_with_the_version_it_needs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST, SECOND)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST)
+    refused = "has version 2; this program knows versions up to 1: install a Carina that knows version 2"
+    with pytest.raises(DatabaseTooNew, match=refused):
+        prepare(path, Kind.GLOBAL)
+    with pytest.raises(DatabaseTooNew, match=refused):
+        migrate(path, Kind.GLOBAL, NOW)
+    assert beside(path) == ["carina.db"]
+
+
+def test_a_history_that_was_edited_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST, SECOND)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, Migration(1, "start", FIRST.sql + " -- a word more"), SECOND)
+    refused = r"another text of migration 1 \(start\)"
+    with pytest.raises(DatabaseCorrupt, match=refused):
+        prepare(path, Kind.GLOBAL)
+    with pytest.raises(DatabaseCorrupt, match=refused):
+        migrate(path, Kind.GLOBAL, NOW)
+
+
+def test_a_migration_that_fails_half_way_leaves_the_old_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST, BROKEN)
+    with pytest.raises(driver.OperationalError, match="missing"):
+        migrate(path, Kind.GLOBAL, NOW)
+    assert (version(path), ask(path, "SELECT * FROM a")) == (1, [(1,)])
+    assert tables(path) == {"a", "migration_checksums"}
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)  # the old program still takes it
+    known(monkeypatch, FIRST, SECOND)
+    migrate(path, Kind.GLOBAL, NOW)  # and a mended one brings it up to date
+    assert version(path) == 2
+
+
+def test_of_several_migrations_those_before_the_failing_one_stay(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST, SECOND, Migration(3, "broken", "CREATE TABLE b (n INTEGER); SELECT missing;"))
+    with pytest.raises(driver.OperationalError):
+        migrate(path, Kind.GLOBAL, NOW)
+    assert version(path) == 2
+    assert [row[0] for row in ask(path, "SELECT version FROM migration_checksums")] == [1, 2]
+
+
+def test_a_first_start_that_is_interrupted_can_be_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, Migration(1, "start", "CREATE TABLE a (n INTEGER) STRICT; INSERT INTO missing VALUES (1);"))
+    with pytest.raises(driver.OperationalError):
+        prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    assert (version(path), ask(path, "SELECT * FROM a")) == (1, [(1,)])
+
+
+def test_an_empty_file_is_as_good_as_none(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    prepare(path, Kind.GLOBAL)
+    assert "constellations" in tables(path)
+
+
+def test_what_is_no_database_is_called_that_and_not_touched(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"these are not the bytes of a database" * 100)
+    before = path.read_bytes()
+    with pytest.raises(DatabaseCorrupt, match="cannot be read as a database"):
+        prepare(path, Kind.CONSTELLATION)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_programs_own_migrations_are_numbered_without_a_gap(kind: Kind) -> None:
+    found = migrations.migrations(kind)
+    assert [migration.version for migration in found] == list(range(1, len(found) + 1))
+
+
+# The schema as it is. A change of it is a new migration, with these lines; a migration that was released never changes.
+CONSTELLATION = """
+agent_groups agents archival_entries archival_fts group_members inbox memory_block_checkpoints memory_block_quarantine
+memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages migration_checksums model_usage
+outbox places shared_block_agents turn_steps turn_uses turns
+"""
+GLOBAL = "constellations cursors migration_checksums places user_identities users"
+
+
+def own(names: Iterable[str]) -> set[str]:
+    """Without the tables that full-text indexes keep for themselves."""
+    shadows = ("_data", "_idx", "_content", "_docsize", "_config")
+    return {name for name in names if not (name.endswith(shadows) and "_fts" in name)}
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(Kind.CONSTELLATION, CONSTELLATION), (Kind.GLOBAL, GLOBAL)])
+def test_a_fresh_file_has_exactly_these_tables(path: Path, kind: Kind, expected: str) -> None:
+    prepare(path, kind)
+    assert own(tables(path)) == set(expected.split())
+
+
+COLUMNS = {
+    "inbox": "id source external_id kind place_id person_id group_id message_id payload audience status alone attempts "
+    "next_attempt_at last_error turn_id received_at done_at",
+    "outbox": "id key place_id source turn_id message_id person_id agent_id kind content detail audience status "
+    "attempts next_attempt_at external_id last_error created_at sending_at sent_at",
+    "turns": "id parent_id agent_id group_id place_id person_id audience within trust blocks status restarts "
+    "started_at ended_at error",
+    "turn_steps": "turn_id seq kind body audience at",
+    "places": "id source kind name audience within group_id cursor heard_at",
+}
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_the_spine_has_exactly_these_columns(path: Path, table: str) -> None:
+    prepare(path, Kind.CONSTELLATION)
+    assert " ".join(str(row[1]) for row in ask(path, f"PRAGMA table_info({table})")) == COLUMNS[table]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_migrated_file_remembers_the_text_it_was_made_with(path: Path, kind: Kind) -> None:
+    prepare(path, kind)
+    found = ask(path, "SELECT version, name, sha256 FROM migration_checksums")
+    made = [
+        (each.version, each.name, hashlib.sha256(each.sql.encode()).hexdigest()) for each in migrations.migrations(kind)
+    ]
+    assert found == made
+    assert status(path, kind).version == status(path, kind).needed == len(made)

@@ -1,0 +1,192 @@
+"""The outbox as a store: a row passes from pending to an end and never comes back from one."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory import outbox, turns
+from memory.audience import OWNER
+from memory.database import Tx
+from memory.ids import OutboxId, PlaceId
+from memory.outbox import NewRow, OutRow, Status
+from memory.turns import Turn
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, store
+
+LATER = NOON + timedelta(seconds=30)
+
+
+@pytest.fixture
+def tx() -> Tx:
+    return store()
+
+
+def queued(tx: Tx, key: str, content: str = "hi", **change: Any) -> OutRow:
+    row = NewRow(**{"key": key, "place": HALL.id, "source": "discord", "content": content, "audience": GUILD, **change})
+    identifier = outbox.add(tx, row, NOON)
+    assert identifier is not None
+    return known(tx, identifier)
+
+
+def known(tx: Tx, identifier: OutboxId) -> OutRow:
+    row = outbox.get(tx, identifier)
+    assert row is not None
+    return row
+
+
+def preview_of(tx: Tx, turn: Turn) -> OutRow:
+    row = queued(tx, f"preview/{turn.id}", kind="preview", turn=turn.id)
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.mark_sent(tx, row.id, "900", NOON)
+    return known(tx, row.id)
+
+
+def test_the_same_key_is_queued_once(tx: Tx) -> None:
+    first = queued(tx, "turn/1/0", detail={"reply_to": "7"})
+    assert outbox.add(tx, NewRow("turn/1/0", HALL.id, "discord", "again", GUILD), NOON) is None
+    assert outbox.open_rows(tx, HALL.id) == [first]
+    assert (first.content, first.detail, first.status) == ("hi", {"reply_to": "7"}, Status.PENDING)
+    assert outbox.of_key(tx, "turn/1/0") == first
+
+
+def test_an_id_serves_as_a_nonce(tx: Tx) -> None:
+    assert len(str(queued(tx, "a").id)) <= 25
+
+
+def test_what_waits_is_given_in_order_and_by_place(tx: Tx) -> None:
+    rows = [queued(tx, str(number)) for number in range(3)]
+    elsewhere = queued(tx, "elsewhere", place=PlaceId("discord:11"))
+    assert outbox.open_rows(tx, HALL.id) == rows
+    assert outbox.open_rows(tx, elsewhere.place) == [elsewhere]
+    assert outbox.open_places(tx) == [("discord", HALL.id), ("discord", elsewhere.place)]
+    assert outbox.count_open(tx) == 4
+
+
+def test_the_first_moment_of_sending_is_kept_however_often_it_is_tried(tx: Tx) -> None:
+    row = queued(tx, "a")
+    outbox.mark_sending(tx, row.id, NOON)
+    again = outbox.mark_sending(tx, row.id, LATER)
+    assert again is not None
+    assert (again.status, again.attempts, again.sending_at) == (Status.SENDING, 2, NOON)
+    assert outbox.stuck_since(again, LATER) == timedelta(seconds=30)
+
+
+def test_a_row_that_was_looked_for_in_vain_begins_anew(tx: Tx) -> None:
+    row = queued(tx, "a")
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.restart_sending(tx, row.id, LATER)
+    assert (known(tx, row.id).status, known(tx, row.id).sending_at) == (Status.SENDING, LATER)
+    pending = queued(tx, "b")
+    outbox.restart_sending(tx, pending.id, LATER)
+    assert known(tx, pending.id).sending_at is None
+
+
+@pytest.mark.parametrize("end", [Status.FAILED, Status.UNKNOWN, Status.WITHDRAWN])
+def test_an_ended_row_is_never_sent_again(tx: Tx, end: Status) -> None:
+    row = queued(tx, "a")
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.mark_closed(tx, row.id, end, "because")
+    assert outbox.mark_sending(tx, row.id, LATER) is None
+    assert outbox.open_rows(tx, HALL.id) == []
+    assert (known(tx, row.id).status, known(tx, row.id).last_error) == (end, "because")
+
+
+def test_a_sent_row_is_known_by_the_platforms_id_and_never_sent_again(tx: Tx) -> None:
+    row = queued(tx, "a")
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.mark_sent(tx, row.id, "555", LATER)
+    assert outbox.mark_sending(tx, row.id, LATER) is None
+    found = outbox.said_by_us(tx, "discord", "555")
+    assert found is not None
+    assert (found.id, found.status) == (row.id, Status.SENT)
+    assert outbox.said_by_us(tx, "bluesky", "555") is None
+
+
+def test_what_was_certainly_not_delivered_waits_for_its_time_or_for_the_place(tx: Tx) -> None:
+    row = queued(tx, "a")
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.mark_retry(tx, row.id, "slow down", LATER)
+    waiting = known(tx, row.id)
+    assert (waiting.status, waiting.sending_at, waiting.next_attempt_at) == (Status.PENDING, None, LATER)
+    outbox.release(tx, PlaceId("discord:11"))
+    assert known(tx, row.id).next_attempt_at == LATER
+    outbox.release(tx, HALL.id)
+    assert known(tx, row.id).next_attempt_at is None
+
+
+def test_a_cancelled_turn_takes_back_only_what_nobody_has_begun_to_send(tx: Tx) -> None:
+    turn = begun(tx)
+    begun_row, waiting = queued(tx, "a", turn=turn.id), queued(tx, "b", "secret", turn=turn.id)
+    other = queued(tx, "c")
+    outbox.mark_sending(tx, begun_row.id, NOON)
+    assert outbox.withdraw_pending(tx, turn.id) == 1
+    found = [known(tx, row.id) for row in (begun_row, waiting, other)]
+    assert [row.status for row in found] == [Status.SENDING, Status.WITHDRAWN, Status.PENDING]
+    assert found[1].content == ""
+
+
+def test_the_rest_of_an_answer_goes_with_a_piece_that_failed_and_nothing_else_of_the_turn(tx: Tx) -> None:
+    turn = begun(tx)
+    keys = [
+        f"turn/{turn.id}/0",
+        f"turn/{turn.id}/1",
+        f"tool/{turn.id}/5/0",
+        f"tool/{turn.id}/5/1",
+        f"tool/{turn.id}/55/0",
+    ]
+    first, _second, tool, _more, _other = [queued(tx, key, turn=turn.id) for key in keys]
+    assert outbox.withdraw_rest(tx, tool) == 2
+    assert [row.key for row in outbox.open_rows(tx, HALL.id)] == [keys[0], keys[1], keys[4]]
+    assert outbox.withdraw_rest(tx, first) == 2
+    assert [row.key for row in outbox.open_rows(tx, HALL.id)] == [keys[4]]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (Status.SENDING, True),
+        (Status.SENT, True),
+        (Status.UNKNOWN, True),
+        (Status.FAILED, False),
+        (Status.PENDING, False),
+    ],
+)
+def test_a_turn_has_spoken_when_an_answer_left_or_may_have_left(tx: Tx, status: Status, said: bool) -> None:
+    turn = begun(tx)
+    row = queued(tx, "a", turn=turn.id)
+    tx.run("UPDATE outbox SET status = ? WHERE id = ?", (status, row.id))
+    assert outbox.anything_said(tx, turn.id) is said
+
+
+def test_a_preview_is_no_answer(tx: Tx) -> None:
+    turn = begun(tx)
+    preview_of(tx, turn)
+    assert outbox.anything_said(tx, turn.id) is False
+    assert [row.kind for row in outbox.of_turn(tx, turn.id)] == ["preview"]
+
+
+def test_a_preview_is_left_over_once_its_turn_is_done_and_no_answer_waits(tx: Tx) -> None:
+    turn = begun(tx)
+    preview = preview_of(tx, turn)
+    assert outbox.orphan_previews(tx, HALL.id) == []  # still running
+    answer = queued(tx, "answer", turn=turn.id)
+    turns.end(tx, turn.id, "done", NOON)
+    assert outbox.orphan_previews(tx, HALL.id) == []  # the answer will replace it
+    outbox.mark_closed(tx, answer.id, Status.FAILED, "x")
+    assert outbox.orphan_previews(tx, HALL.id) == [preview]
+    assert outbox.open_places(tx) == [("discord", HALL.id)]
+    outbox.replace_preview(tx, preview.id)
+    assert outbox.orphan_previews(tx, HALL.id) == []
+    assert outbox.said_by_us(tx, "discord", "900") is None
+
+
+def test_forgetting_a_person_stops_what_waits_for_them(tx: Tx) -> None:
+    mine, sent = queued(tx, "a", person=ANN), queued(tx, "b", person=ANN)
+    other = queued(tx, "c", person=BOB, agent=STAR, audience=OWNER)
+    outbox.mark_sending(tx, sent.id, NOON)
+    assert (outbox.count_person(tx, ANN), len(outbox.export_person(tx, ANN))) == (2, 2)
+    assert outbox.erase_person(tx, ANN) == 2
+    assert outbox.count_person(tx, ANN) == 0
+    found = [known(tx, row.id) for row in (mine, sent, other)]
+    assert [row.status for row in found] == [Status.WITHDRAWN, Status.SENDING, Status.PENDING]
+    assert [row.content for row in found] == ["", "", "hi"]

@@ -1,0 +1,245 @@
+"""What is known about a person: every table with content is registered and has an audience; what is erased is gone."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory import archival, blocks, inbox, messages, outbox, persons, turns, usage
+from memory.archival import NewEntry, Origin
+from memory.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
+from memory.database import Tx, as_dict, connect
+from memory.document import SYSTEM, agent_writer
+from memory.ids import PersonId, PlaceId
+from memory.inbox import Heard
+from memory.messages import Said
+from memory.migrations import Kind, prepare
+from memory.outbox import NewRow
+from memory.turns import Turn
+from memory.usage import Spent
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, arrival, begun, row_of, taken
+
+DIRECT = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
+SECRET = "quetzalcoatl"
+"""A word that only Ann says."""
+
+STRUCTURE = {
+    "agents": "what the owner configured",
+    "agent_groups": "what the owner configured",
+    "group_members": "links",
+    "migration_checksums": "of the program",
+    "shared_block_agents": "links, gone with their block",
+    "sqlite_sequence": "of SQLite",
+}
+"""Tables without words of people."""
+NUMBERS = {"model_usage": "what a call cost", "memory_block_writers": "which number a writer has in a block"}
+"""Registered, but nothing to be heard: no audience."""
+PLACES = {"places": "names of places, with their audience; about nobody"}
+
+
+@pytest.fixture
+def tx(tmp_path: Path) -> Iterator[Tx]:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    raw = connect(tmp_path / "carina.db")
+    agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
+    Tx(raw).insert("agents", agent | {"id": STAR})
+    yield Tx(raw)
+    raw.close()
+
+
+def tables(tx: Tx) -> dict[str, set[str]]:
+    """Every table that holds rows of its own, with its columns; a full-text index keeps its words in shadows."""
+    names = [str(row["name"]) for row in tx.all("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    virtual = {name for name in names if name.endswith("_fts")}
+    shadows = {name for name in names for index in virtual if name.startswith(f"{index}_")}
+    return {
+        name: {str(row["name"]) for row in tx.all(f"PRAGMA table_info({name})")}
+        for name in names
+        if name not in virtual | shadows
+    }
+
+
+def registered() -> list[str]:
+    return [table for store in persons.STORES for table in sorted(store.tables)]
+
+
+def test_every_table_with_content_is_registered_once(tx: Tx) -> None:
+    assert sorted(registered()) == sorted(set(registered()))
+    assert set(tables(tx)) - set(registered()) == set(STRUCTURE) & set(tables(tx)) | set(PLACES)
+
+
+def test_every_table_with_content_has_an_audience(tx: Tx) -> None:
+    without = {name for name, columns in tables(tx).items() if "audience" not in columns}
+    assert without == (set(STRUCTURE) & set(tables(tx))) | set(NUMBERS)
+
+
+def test_every_full_text_index_is_of_a_registered_table(tx: Tx) -> None:
+    made = tx.all("SELECT sql FROM sqlite_schema WHERE name GLOB '*_fts'")
+    assert {str(row["sql"]).split("content='")[1].split("'")[0] for row in made} <= set(registered())
+
+
+def test_no_store_is_registered_for_a_table_that_is_not_there(tx: Tx) -> None:
+    assert set(registered()) <= set(tables(tx))
+
+
+# ------------------------------------------------------------------------------------------------------- erasing
+
+
+def block(tx: Tx, label: str, audience: Audience, words: str, about: PersonId | None = None, edits: int = 3) -> None:
+    new = NewBlock(CONSTELLATION_OWNER, label, "Notes", audience, Trust.SYSTEM, about=about, profile=words)
+    made = blocks.create_block(tx, new, SYSTEM, NOON)
+    author = Author(STAR, Scope(audience), agent_writer(STAR), Trust.APPROVED, NOON)
+    for number in range(edits):
+        blocks.append_block(tx, author, label, f"{words} {number}\n")
+    assert words in blocks.find_block(tx, STAR, made.label, Scope(audience)).content
+
+
+def answered(tx: Tx, turn: Turn, text: str) -> None:
+    """What a turn said, stored and sent."""
+    said = Said(
+        turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "discord", turn.scope.audience,
+        Trust.AGENT, NOON,
+    )  # fmt: skip
+    message = messages.add_said(tx, said)
+    row = NewRow(
+        f"turn/{turn.id}/0", turn.place, "discord", text, turn.scope.audience, turn=turn.id, person=turn.person
+    )
+    outbox.add(tx, row, NOON)
+    turns.note_use(tx, turn, "message", str(message))
+    usage.record(tx, turn, Spent("scripted:one", 1, 1, 0, 0, None), NOON)
+
+
+def lived(tx: Tx) -> None:
+    """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
+    direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload={"background": [SECRET]})
+    scope = Scope(person_audience(ANN))
+    running = begun(tx, direct, place=DIRECT.id, scope=scope)
+    turns.add_step(tx, running, "answer", {"text": f"so it is {SECRET}", "calls": []}, NOON)
+    answered(tx, running, f"Noted: {SECRET}.")
+    origin = Origin(scope, Trust.APPROVED, ANN, direct.message, running.id)
+    archival.insert(tx, STAR, NewEntry(f"her word is {SECRET}", origin, label=SECRET, tags=(SECRET,)), NOON)
+    hall = taken(tx, 2, f"I say {SECRET} here too", speaker=SECRET.title())
+    inbox.finish(tx, begun(tx, hall).id, NOON)
+    quoting = taken(tx, 3, "what did she say?", person=BOB, payload={"quoted": {"speaker": "Ann", "text": SECRET}})
+    inbox.finish(tx, begun(tx, quoting, person=BOB).id, NOON)
+    archival.insert(
+        tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
+    )
+    block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
+    block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
+
+
+def others(tx: Tx) -> None:
+    """What stays: Bob's life beside hers."""
+    row = taken(tx, 11, "the tortoise is asleep", person=BOB)
+    turn = begun(tx, row, person=BOB)
+    answered(tx, turn, "Let the tortoise sleep.")
+    archival.insert(tx, STAR, NewEntry("a tortoise", Origin(Scope(GUILD), Trust.APPROVED, BOB, row.message)), NOON)
+    block(tx, "discord_user:bob", GUILD, "tortoise", about=BOB)
+    block(tx, "plans", OWNER, "tortoise")
+
+
+def everything(tx: Tx) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table, shadows of the indexes too."""
+    names = [str(row["name"]) for row in tx.all("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    return {name: [dict(as_dict(row)) for row in tx.all(" ".join(["SELECT * FROM", name]))] for name in names}
+
+
+def holding(tx: Tx, word: str) -> list[str]:
+    """The tables with that word anywhere in their bytes, whatever its case."""
+    found = []
+    for name, rows in everything(tx).items():
+        values = [value for row in rows for value in row.values()]
+        texts = [value if isinstance(value, bytes) else str(value).encode() for value in values]
+        if any(word.encode().lower() in text.lower() for text in texts):
+            found.append(name)
+    return found
+
+
+def erase(tx: Tx, person: PersonId) -> None:
+    for store in persons.STORES:
+        store.erase(tx, person)
+
+
+def test_what_is_counted_is_exported_and_gone_after_erasing(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    counted = persons.count_all(tx, ANN)
+    assert all(counted.values()), counted
+    for store in persons.STORES:
+        if store.name != "turns":  # whose steps are rows of the export, joined
+            assert len(store.export(tx, ANN)) == counted[store.name], store.name
+    erase(tx, ANN)
+    assert set(persons.count_all(tx, ANN).values()) == {0}
+    assert [store.export(tx, ANN) for store in persons.STORES] == [[]] * len(persons.STORES)
+
+
+def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
+    lived(tx)
+    exported = {store.name: json.dumps(store.export(tx, ANN)) for store in persons.STORES}
+    assert {name for name, text in exported.items() if SECRET in text} == {
+        "messages", "inbox", "outbox", "turns", "archival", "blocks",
+    }  # fmt: skip
+
+
+def test_an_export_holds_nothing_of_anybody_else(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in persons.STORES])
+
+
+def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
+    lived(tx)
+    assert {"messages", "inbox", "outbox", "archival_entries", "memory_blocks", "turn_steps"} <= set(
+        holding(tx, SECRET)
+    )
+    assert holding(tx, SECRET[:8])
+    erase(tx, ANN)
+    assert holding(tx, SECRET) == []
+    assert holding(tx, SECRET[:8]) == []  # an index may keep the beginning of a word apart from its end
+
+
+def test_the_persons_id_is_only_left_where_a_place_or_a_tombstone_is_named_after_it(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    erase(tx, ANN)
+    with_person = {name for name, columns in tables(tx).items() if "person_id" in columns}
+    left = {name for name in with_person if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
+    assert left == set()
+
+
+def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:
+    lived(tx)
+    erase(tx, ANN)
+    erased = everything(tx)
+    others(tx)
+    mine, after = persons.count_all(tx, BOB), everything(tx)
+    erase(tx, ANN)
+    assert persons.count_all(tx, BOB) == mine
+    content = [name for name in after if "_fts" not in name]
+    assert {name: everything(tx)[name] for name in content} == {name: after[name] for name in content}
+    assert after != erased
+    hit = tx.one("SELECT count(*) AS n FROM message_fts WHERE message_fts MATCH 'tortoise'")
+    assert hit is not None
+    assert hit["n"] == 2
+
+
+def test_what_a_person_sent_is_not_taken_in_again_after_erasing(tx: Tx) -> None:
+    lived(tx)
+    erase(tx, ANN)
+    assert inbox.accept(tx, arrival(1, SECRET, place=DIRECT), NOON) is None
+    assert holding(tx, SECRET) == []
+
+
+def test_a_turn_of_an_erased_person_is_cancelled_and_its_message_is_not_answered(tx: Tx) -> None:
+    row = taken(tx, 1, place=DIRECT)
+    turn = begun(tx, row, place=DIRECT.id, scope=Scope(person_audience(ANN)))
+    erase(tx, ANN)
+    stored = turns.get(tx, turn.id)
+    assert stored is not None
+    assert (stored.status, row_of(tx, row.id).status) == ("cancelled", inbox.Status.DONE)
+    assert inbox.open_lanes(tx) == []
+    assert HALL.id not in {place for place, _group in inbox.open_lanes(tx)}
