@@ -91,6 +91,7 @@ def render(material: Material, tools: Sequence[ToolSpec], *, last_step: bool = F
     config = material.agent.config
     conversation = _render_history(material)
     current = list(_render_current(material))
+    answers = [step for step in material.steps if step.kind == "answer"]
     if last_step:
         current.append(UserMessage("[system] This is the last step of this turn: answer now, without tools."))
     return Request(
@@ -99,6 +100,7 @@ def render(material: Material, tools: Sequence[ToolSpec], *, last_step: bool = F
         tools=tuple(tools),
         temperature=config.get("temperature"),
         max_tokens=config.get("max_tokens"),
+        begun_by=answers[-1].body["model"] if answers and answers[-1].body["calls"] else "",
     )
 
 

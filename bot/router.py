@@ -127,9 +127,9 @@ class Router:
         """Wait until nothing is left to be sent to a place, or it has to wait for another time."""
         for house in self._houses.values():
             async with self._constellations.use(house.id) as database:
-                while await database.read(lambda rows: outbox.open_rows(rows, place)):
-                    courier = self._work[house.id].couriers.get(place)
-                    if courier is not None and courier.waiting:
+                while found := await database.read(lambda rows: outbox.open_rows(rows, place)):
+                    courier, due = self._work[house.id].couriers.get(place), found[0].next_attempt_at
+                    if (courier is not None and courier.waiting) or (due is not None and due > house.kit.clock()):
                         return
                     if courier is None:
                         self._open_courier(house, place, place_source(place))

@@ -6,6 +6,7 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -224,22 +225,31 @@ class TurnRunner:
             return
         if begun and not tool.idempotent:
             raise ToolError(_INTERRUPTED)
-        await self._step(_TOOL_BEGIN, turn, "tool_started", {"call": call.id, "name": call.name})
+        effect = not tool.idempotent  # from here on nobody can say that it had none
+        await self._step(_TOOL_BEGIN, turn, "tool_started", {"call": call.id, "name": call.name, "effect": effect})
         outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._kit.limits.tool_seconds)
-        effect = not tool.idempotent
         await self._db.write(_TOOL_END, lambda tx: self._add_result(tx, turn, call, outcome, effect=effect))
 
     def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool) -> None:
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
         body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
-        body |= {"data": outcome.data, "effect": effect, "forgets": outcome.forgets}
+        data = json.loads(self._kit.redact(json.dumps(outcome.data)))
+        body |= {"data": data, "effect": effect, "forgets": outcome.forgets}
         turns.add_step(tx, turn, "tool_result", body, self._kit.clock())
 
     async def _fail_call(self, call: Call, turn: Turn, text: str) -> None:
         body = {"call": call.id, "name": call.name, "text": self._kit.redact(text), "ok": False, "effect": False}
-        await self._step(_TOOL_END, turn, "tool_result", body)
-        self._kit.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=False))
+        now = self._kit.clock()
+
+        def work(tx: Tx) -> bool:
+            if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
+                return True
+            turns.add_step(tx, turn, "tool_result", body, now)
+            return False
+
+        ok = await self._db.write(_TOOL_END, work)
+        self._kit.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))
 
     # ------------------------------------------------------------------ ending
 

@@ -6,6 +6,7 @@ are added up to a row's score, so that another kind of evidence is one more shar
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -149,6 +150,16 @@ class _Candidate:
     hit: Hit
 
 
+@dataclass(frozen=True)
+class _Holders:
+    """The rows that have a word: how many, the best one's BM25, and the best ones' numbers."""
+
+    word: str
+    count: int
+    best: float
+    numbers: list[int]
+
+
 def search(rows: Rows, query: Query, scope: Scope) -> Results:
     """Look for `query` among the rows that the scope may use."""
     limit = min(max(query.limit, 1), MAX_HITS)
@@ -260,21 +271,58 @@ def _listed(rows: Rows, table: _Table, conditions: list[_Condition], limit: int)
 
 
 def _ranked(rows: Rows, table: _Table, conditions: list[_Condition], text: str, limit: int) -> list[_Candidate]:
-    some, every = (fulltext.match_query(text, mode=mode) for mode in ("any", "all"))
-    if some is None or every is None:
+    """The best rows for the words of a text.
+
+    How rare a word is, is counted among the rows that may be used. BM25 over several words at once would weigh
+    them by the whole index, and the order of what is found here would tell what is said elsewhere.
+    """
+    every = fulltext.match_query(text, mode="all")
+    if every is None:
         return []
+    words = [term.match for term in fulltext.terms(text, mode="any")]
+    total, most = _count(rows, table, conditions), max(_CANDIDATES, 4 * limit)
+    best = [found for word in words if (found := _best(rows, table, conditions, word, most)) is not None]
+    numbers = sorted({number for found in best for number in found.numbers})
+    scores = dict.fromkeys(numbers, 0.0)
+    for found in best:
+        common = min(found.count, total)
+        weight = math.log(1 + (total - common + 0.5) / (common + 0.5))
+        for number, bm25 in _bm25(rows, table, found.word, numbers):
+            scores[number] += weight * bm25 / found.best
+    top = max(scores.values(), default=1.0)
+    whole = _having(rows, table, every, numbers)
+    return [
+        _candidate(table, row, round(scores[row["number"]] / top, 6) + (_ALL_WORDS if row["number"] in whole else 0.0))
+        for row in rows.all(
+            f"SELECT {_select(table)} FROM {table.name} t WHERE t.{table.number} IN (SELECT value FROM json_each(?))",
+            (json.dumps(numbers),),
+        )
+    ]
+
+
+def _best(rows: Rows, table: _Table, conditions: list[_Condition], word: str, most: int) -> _Holders | None:
+    """The rows that have one word most."""
     where, parameters = _where(conditions)
     found = rows.all(
-        f"SELECT {_select(table)}, bm25({table.index}) AS bm25 FROM {table.index} "
-        f"JOIN {table.name} t ON t.{table.number} = {table.index}.rowid "
-        f"WHERE {table.index} MATCH ? AND {where} ORDER BY bm25, {table.moment} DESC LIMIT ?",
-        (some, *parameters, max(_CANDIDATES, 4 * limit)),
+        f"SELECT number, bm25, count(*) OVER () AS count FROM (SELECT t.{table.number} AS number, "
+        f"bm25({table.index}) AS bm25, {table.moment} AS moment FROM {table.index} "
+        f"JOIN {table.name} t ON t.{table.number} = {table.index}.rowid WHERE {table.index} MATCH ? AND {where}) "
+        "ORDER BY bm25, moment DESC, number DESC LIMIT ?",
+        (word, *parameters, most),
     )
-    whole = _having(rows, table, every, [row["number"] for row in found])
-    best = found[0]["bm25"] if found else 0.0  # SQLite's are negative, the best one lowest
-    return [
-        _candidate(table, row, row["bm25"] / best + (_ALL_WORDS if row["number"] in whole else 0.0)) for row in found
-    ]
+    if not found:
+        return None
+    return _Holders(word, found[0]["count"], found[0]["bm25"], [row["number"] for row in found])
+
+
+def _bm25(rows: Rows, table: _Table, word: str, numbers: list[int]) -> list[tuple[int, float]]:
+    """How much each of the rows has of one word; SQLite's numbers are negative, the best one lowest."""
+    found = rows.all(
+        f"SELECT rowid, bm25({table.index}) AS bm25 FROM {table.index} WHERE {table.index} MATCH ? "
+        "AND rowid IN (SELECT value FROM json_each(?))",
+        (word, json.dumps(numbers)),
+    )
+    return [(row["rowid"], row["bm25"]) for row in found]
 
 
 def _having(rows: Rows, table: _Table, match: str, numbers: list[int]) -> set[int]:

@@ -90,6 +90,12 @@ def add_step(tx: Tx, turn: Turn, kind: StepKind, body: dict[str, Any], now: date
     return seq
 
 
+def has_result(rows: Rows, turn: Turn, call: str) -> bool:
+    """Whether what came of a call is stored already."""
+    sql = "SELECT 1 FROM turn_steps WHERE turn_id = ? AND kind = 'tool_result' AND json_extract(body, '$.call') = ?"
+    return rows.one(sql, (turn.id, call)) is not None
+
+
 def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> None:
     """Note that the turn answers these messages in their present wording, and has the trust of the least trusted."""
     marks = json.dumps(messages)

@@ -3,6 +3,8 @@
 import functools
 from collections.abc import Sequence
 
+import discord
+
 from bot import logs
 from bot.config import Config
 from bot.desk import Desk
@@ -18,6 +20,7 @@ from sources.discord.source import DiscordSource, DiscordStatus, Wiring
 
 _COMPARED = 50  # stored messages of a place that are compared with its history after a time away
 _MARK = "discord.commands"
+_BEGUN = "discord.begun"
 
 
 def connect(config: Config, desk: Desk, clock: Clock) -> Front:
@@ -27,9 +30,18 @@ def connect(config: Config, desk: Desk, clock: Clock) -> Front:
         found = await desk.recent(place, _COMPARED)
         return [Known(row.external_id or "", text_mark(row.text)) for row in found]
 
+    async def begun() -> int:
+        """When the bot first set out to connect, as Discord writes times."""
+        stored = await desk.mark(_BEGUN)
+        if stored is None:
+            stored = str(discord.utils.time_snowflake(clock()))
+            await desk.set_mark(_BEGUN, stored)
+        return int(stored)
+
     wiring = Wiring(
         cursors=functools.partial(desk.cursors, "discord"),
         recent=recent,
+        begun=begun,
         on_ready=lambda name: logs.ready("discord", name=name),
         commands=Commands(
             install=lambda tree: install(tree, desk, settings),

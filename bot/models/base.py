@@ -73,6 +73,8 @@ class Request:
     max_tokens: int | None = None
     force_tool: str = ""
     """Name of a tool the model must call now; empty for free choice."""
+    begun_by: str = ""
+    """Name of the model that made the calls whose results come now: a chain goes on with it, not with one before it."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class FallbackModel:
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         relay = Relay()
         reasons: list[str] = []
-        for link in self._links:
+        for link in self._from(request.begun_by):
             try:
                 async with aclosing(relay.listen(link, request)) as events:
                     async for event in events:
@@ -37,6 +37,11 @@ class FallbackModel:
                 reasons.append(error.reason)
                 if link is self._links[-1]:
                     raise
+
+    def _from(self, name: str) -> tuple[Model, ...]:
+        """The links from the one of that name on: what is down is not waited for at every step of a turn."""
+        names = [link.name for link in self._links]
+        return self._links[names.index(name) :] if name in names else self._links
 
 
 def _explained(event: Event, reasons: list[str]) -> Event:

@@ -59,15 +59,21 @@ class Readback:
         self._settings = settings
         self._gate = asyncio.Semaphore(AT_ONCE)
 
-    async def run(self, client: discord.Client, cursors: Cursors, recent: RecentlyStored, clock: Clock) -> None:
-        """Decide where to read, queue that, and let go of what was held, whatever happens."""
+    async def run(
+        self, client: discord.Client, cursors: Cursors, recent: RecentlyStored, begun: int | None, clock: Clock
+    ) -> None:
+        """Decide where to read, queue that, and let go of what was held, whatever happens.
+
+        `begun` is the message id at which the bot began to listen at all, if that is known.
+        """
         first: dict[int, Job] = {}
         hold = self._lanes.held
         floor = discord.utils.time_snowflake(clock() - timedelta(days=self._settings.read_back_days))
         try:
             async with asyncio.timeout(ASK_SECONDS):
                 seen = _numbers(await cursors())
-                for channel, last in self._worth(client, seen, floor):
+                newest = max(seen.values(), default=begun)
+                for channel, last in self._worth(client, seen, newest, floor):
                     known = _marks(await recent(place_id(channel)), floor)
                     if known or self._moved(client, channel, last):
                         first[channel] = partial(self._read, channel, max(last, floor), known)
@@ -76,14 +82,16 @@ class Readback:
         finally:
             self._lanes.release(first, hold)
 
-    def _worth(self, client: discord.Client, seen: Mapping[int, int], floor: int) -> list[tuple[int, int]]:
+    def _worth(
+        self, client: discord.Client, seen: Mapping[int, int], newest: int | None, floor: int
+    ) -> list[tuple[int, int]]:
         """The channels to read and after which message, those with the newest cursors first.
 
-        Channels without a cursor are read when something newer than everything seen so far stands in them.
+        Channels without a cursor are read when something newer than everything seen so far stands in them; while
+        nothing was ever seen, something newer than the beginning.
         """
         known = sorted(((channel, last) for channel, last in seen.items()), key=lambda one: -one[1])
         chosen = [(channel, last) for channel, last in known if last > floor or self._moved(client, channel, last)]
-        newest = max(seen.values(), default=None)
         if newest is None:
             return []
         places: list[Any] = [

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,16 +38,22 @@ PRIVILEGED = frozenset({"members", "message_content"})
 WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
 
 
+async def _unknown() -> int | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Wiring:
     """What composition gives the source.
 
-    `cursors` and `recent` say what was seen and stored; `on_ready` is told the bot's name when it is connected
-    for the first time; `on_missing` the privileged intents Discord does not grant.
+    `cursors` and `recent` say what was seen and stored, `begun` as of which message id the bot listens at all (asked
+    before the first connection, so that no message comes before it); `on_ready` is told the bot's name when it is
+    connected for the first time; `on_missing` the privileged intents Discord does not grant.
     """
 
     cursors: Cursors
     recent: RecentlyStored
+    begun: Callable[[], Awaitable[int | None]] = _unknown
     on_ready: Callable[[str], None] = lambda _: None
     on_missing: Callable[[frozenset[str]], None] = lambda _: None
     commands: Commands | None = None
@@ -84,6 +90,7 @@ class _Standing:
     wait: float = FIRST_WAIT
     ready: bool = False
     announced: bool = False
+    begun: int | None = None
 
 
 class DiscordSource:
@@ -140,6 +147,7 @@ class DiscordSource:
             if not self._paused:
                 deliver(notification)
 
+        self._standing.begun = await self._wiring.begun()
         try:
             while True:
                 ending = await self._session(give)
@@ -199,7 +207,7 @@ class DiscordSource:
         def attend(event: str, _args: tuple[Any, ...]) -> None:
             if event in ("ready", "shard_ready") and lanes.held:
                 wiring = self._wiring
-                spawn(readback.run(client, wiring.cursors, wiring.recent, wiring.clock))
+                spawn(readback.run(client, wiring.cursors, wiring.recent, self._standing.begun, wiring.clock))
             if event in ("ready", "resumed", "shard_ready", "shard_resumed"):
                 self._is_ready(client)
             elif event == "disconnect" and self._standing.ready:

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from bot.config import load_config
 from bot.events import TurnEvent
@@ -66,6 +69,7 @@ class Service:
     setting: Setting
     platform: Platform
     events: list[TurnEvent]
+    logs: list[EventDict]
     crashed: bool = False
 
     @property
@@ -148,7 +152,9 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
     made = setting or Setting()
     platform = made.platform or Platform(made.clock)
     events: list[TurnEvent] = []
-    async with Constellations.open(folder, made.clock) as constellations:
+    async with AsyncExitStack() as stack:
+        logs = stack.enter_context(capture_logs())
+        constellations = await stack.enter_async_context(Constellations.open(folder, made.clock))
         kit, houses = _kit(made, platform, events), dict[ConstellationId, House]()
         for name, places in {"home": (), **made.more}.items():
             identifier, answering = await _open_house(folder, name, made, constellations)
@@ -157,7 +163,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
                 await constellations.bind(place, identifier, "test")
         default = next(iter(houses))
         router = Router(constellations, houses, default, {SOURCE: platform}, lambda _source: made.patience)
-        service = Service(constellations, tuple(houses), router, made, platform, events)
+        service = Service(constellations, tuple(houses), router, made, platform, events, logs)
         async with _tasks() as tasks:
             await router.start(tasks)
             try:

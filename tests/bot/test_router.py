@@ -1,10 +1,244 @@
-from pathlib import Path
+"""From a notification to a lane: whose it is, in which order, what runs beside what, and what a database refuses."""
 
-from tests.bot.parts import HALL, said
-from tests.bot.stage import running
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.router import to_arrival
+from memory import inbox
+from memory.audience import Trust
+from memory.database import connect
+from memory.ids import GroupId, PersonId
+from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Quoted
+from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts
+from tests.bot.stage import Setting, running, until
+
+ATTIC = channel("attic")
+ABROAD = channel("port", of="abroad")
 
 
 async def test_a_message_is_answered_where_it_was_said(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
-        await service.heard(said("Hello?", 1))
-        assert service.platform.texts(HALL.id) == ["Yes."]
+        await service.heard(said("hello", 1, ATTIC), said("hello", 2, direct(ANN)))
+        assert service.platform.texts(ATTIC.id) == ["Yes."]
+        assert service.platform.texts(direct(ANN).id) == ["Yes."]
+        assert service.platform.texts(HALL.id) == []
+        assert [row.detail["reply_to"] for row in await service.outbox()] == ["1", "2"]
+
+
+async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_path: Path) -> None:
+    held = Held(says("To Ann."))
+    model = ScriptedModel(held, says("In the attic."), says("To Bob."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("a", 1))
+        await held.begun.wait()
+        service.hear(said("b", 2, speaker=BOB), said("c", 3, ATTIC))
+        await until(lambda: _true(lambda: service.platform.texts(ATTIC.id) == ["In the attic."]))
+        assert len(model.requests) == 2  # Bob waits for Ann's turn
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["To Ann.", "To Bob."]
+
+
+async def _true(look: Any) -> bool:
+    return bool(look())
+
+
+async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_time(tmp_path: Path) -> None:
+    held = Held(says("At home."))
+    model = ScriptedModel(held, says("Abroad."))
+    setting = Setting(model, more={"abroad": ["discord:guild:abroad"]})
+    async with running(tmp_path, setting) as service:
+        home, abroad = service.houses
+        service.hear(said("here", 1))
+        await held.begun.wait()
+        service.hear(said("there", 2, ABROAD))
+        await until(lambda: _true(lambda: service.platform.texts(ABROAD.id) == ["Abroad."]))
+        held.free.set()
+        await service.settled()
+        found = [
+            [row["content"] for row in await service.rows("SELECT content FROM messages ORDER BY id", house=house)]
+            for house in (home, abroad)
+        ]
+    assert found == [["here", "At home."], ["there", "Abroad."]]
+    assert texts(model.requests[1]) == ["there"]
+
+
+async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cursor_with_them(tmp_path: Path) -> None:
+    held = Held(says("x"))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(*(said(f"line {number}", number) for number in range(1, 301)))
+        await service.router._queue.join()
+        stored = await service.column("SELECT content FROM messages ORDER BY id")
+        assert stored == [f"line {number}" for number in range(1, 301)]
+        assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "300"}
+        service.crash()
+
+
+async def test_the_same_happening_heard_twice_at_once_is_one(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1), said("hello", 1), edited("new", 1), edited("new", 1))
+        assert await service.column("SELECT external_id FROM inbox WHERE kind = 'message'") == ["1"]
+        assert await service.column("SELECT count(*) FROM inbox") == [2]
+
+
+async def test_what_nobody_is_to_answer_is_heard_and_remembered(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("just talking", 1, answer=False))
+        assert await service.column("SELECT content FROM messages") == ["just talking"]
+        assert (service.model.requests, service.platform.sends) == ([], [])
+        await service.heard(said("and you?", 2))
+    assert texts(service.model.requests[0]) == ["just talking", "and you?"]
+
+
+async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        bad: Any = object()
+        await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
+        assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]
+        assert [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log] == [
+            ("not_stored", "2")
+        ]
+
+
+async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("bot.router._RETRY_SECONDS", 0.02)
+    async with running(tmp_path) as service:
+        await service.heard(said("before", 1))
+        other = connect(service.constellations.all()[0].path)
+        other.execute("BEGIN IMMEDIATE")
+        service.hear(said("one", 2), said("two", 3, speaker=BOB))
+        await until(lambda: _true(lambda: any(log["event"] == "not_stored_yet" for log in service.logs)))
+        other.execute("ROLLBACK")
+        other.close()
+        await service.settled()
+        assert service.platform.texts() == ["Yes."] * 3
+        assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["before", "one", "two"]
+
+
+async def test_a_turn_survives_a_database_that_refuses_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("bot.router._RETRY_SECONDS", 0.02)
+    held = Held(says("Never stored."))
+    model = ScriptedModel(held, says("At last."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        other = connect(service.constellations.all()[0].path)
+        other.execute("BEGIN IMMEDIATE")
+        held.free.set()
+        await until(lambda: _true(lambda: sum(log["event"] == "lane_waits" for log in service.logs) > 6))
+        other.execute("ROLLBACK")
+        other.close()
+        await service.settled()
+        assert service.platform.texts() == ["At last."]
+        assert await service.column("SELECT status FROM inbox") == ["done"]
+
+
+async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        service.platform.fates.append(DeliveryFailed("nobody there", retry_after=86_400))
+        service.hear(said("hello", 1))
+        await until(lambda: _waits(service))
+        await service.router.delivered(HALL.id)  # it has to wait: nobody waits for it here
+        assert service.platform.texts() == []
+        await service.router.reachable(HALL.id)
+        await service.settled()
+        assert service.platform.texts() == ["Yes."]
+
+
+async def _waits(service: Any) -> bool:
+    found = await service.column("SELECT next_attempt_at FROM outbox")
+    return bool(found and found[0])
+
+
+async def test_a_beginning_is_shown_and_becomes_the_answer(tmp_path: Path) -> None:
+    held = Held(says("Once upon a time."))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(said("a story", 1))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT id FROM turns")
+        assert await service.router.preview(turn, HALL.id, "Once …") == "post-1"
+        assert await service.router.preview(turn, HALL.id, "Once upon …") == "post-1"  # it has one already
+        assert service.platform.texts() == ["Once …"]
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["Once upon a time."]
+        assert await service.router.preview(turn, HALL.id, "too late") == ""
+
+
+async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_time(tmp_path: Path) -> None:
+    held = Held(says("never"))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        service.hear(said("late", 2, ATTIC))
+        await service.router.drain(0.2)
+        assert [log["event"] for log in service.logs if log["event"] == "drain_timed_out"]
+        assert await service.column("SELECT content FROM messages ORDER BY id") == ["hello", "late"]
+        service.crash()
+
+
+def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:
+    heard = said(
+        "look",
+        1,
+        quoted=Quoted("0", "Bob", "before", by_us=True),
+        background=("Bob: earlier",),
+        attachments=(
+            Attachment("a.txt", "text/plain", 5, text="words"),
+            Attachment("b.png", "image/png", 9, url="https://files.example/b.png"),
+        ),
+        blocks=(BlockSpec("discord_user:ann", "About Ann", "Ann", ANN.id),),
+        mentioned={PersonId("discord:bob"): "Bob"},
+    )
+    arrival = to_arrival(heard, GroupId("g"))
+    assert (arrival.text, arrival.group, arrival.person, arrival.trust) == ("look", "g", ANN.id, Trust.APPROVED)
+    assert "look" not in str(arrival.payload)
+    assert set(arrival.payload) == {"blocks", "background", "quoted", "attachments", "images", "mentioned"}
+    assert arrival.payload["images"] == ["https://files.example/b.png"]
+
+
+@pytest.mark.parametrize(
+    ("change", "answered"),
+    [
+        ({}, True),
+        ({"kind": Kind.REACTION}, True),
+        ({"answer": False}, False),
+        ({"kind": Kind.EDIT}, False),
+        ({"kind": Kind.DELETE}, False),
+    ],
+)
+def test_only_what_is_said_or_reacted_to_us_is_answered(change: dict[str, Any], answered: bool) -> None:
+    assert (to_arrival(said("x", 1, **change), GroupId("g")).group is not None) is answered
+
+
+def test_what_the_platform_says_of_nobody_is_trusted_least() -> None:
+    arrival = to_arrival(replace(said("x", 1), speaker=None), GroupId("g"))
+    assert (arrival.person, arrival.speaker, arrival.trust) == (None, "", Trust.STRANGER)
+
+
+async def test_a_row_without_a_group_that_exists_is_given_up_and_the_lane_goes_on(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        lost = GroupId("grp_lost")
+        arrival = to_arrival(said("to nobody", 1), lost)
+        await service.write(lambda tx: inbox.accept(tx, arrival, service.clock()))
+        service.router.answer(service.house, HALL.id, lost)
+        await service.heard(said("hello", 2))
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["dead", "done"]
+        assert service.platform.texts() == ["Yes."]
+
+
+async def test_tasks_of_the_service_end_with_it(tmp_path: Path) -> None:
+    before = len(asyncio.all_tasks())
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+    assert len(asyncio.all_tasks()) == before

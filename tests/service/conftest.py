@@ -1,0 +1,76 @@
+"""The program running once for the tests of a module; each test uses channels and people of its own."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from tests.service.towns import NO_MERGING, Town, town
+
+HASTY = "[model]\ntimeout_seconds = 2\nstall_seconds = 1\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def offline_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+    """The program with the offline model, connected."""
+    async with town(tmp_path_factory.mktemp("offline")) as made:
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def scripted_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+    """The program with the scripted model, connected."""
+    async with town(tmp_path_factory.mktemp("scripted"), scripted=True) as made:
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def hasty_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+    """The same for a model that goes wrong: short patience, one more try, few steps."""
+    async with town(tmp_path_factory.mktemp("hasty"), scripted=True) as made:
+        made.configure(toml=HASTY)
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def named_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+    """The same with an agent that speaks under a name of its own."""
+    async with town(tmp_path_factory.mktemp("named"), scripted=True) as made:
+        made.configure(f"{NO_MERGING}\nshow_names = true", '[[agents]]\nname = "Vega"')
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+@pytest.fixture
+def scripted(scripted_town: Town) -> Iterator[Town]:
+    """The same with a model that was asked nothing yet and has no script; the script must be used up."""
+    yield from anew(scripted_town)
+
+
+@pytest.fixture
+def hasty(hasty_town: Town) -> Iterator[Town]:
+    """Likewise."""
+    yield from anew(hasty_town)
+
+
+@pytest.fixture
+def named(named_town: Town) -> Iterator[Town]:
+    """Likewise."""
+    yield from anew(named_town)
+
+
+def anew(made: Town) -> Iterator[Town]:
+    """The town with a model that was asked nothing, and after the test without its script."""
+    model, default = made.model, made.model.default
+    model.requests.clear()
+    yield made
+    left, model.default = list(model.pending), default
+    model.pending.clear()
+    assert left == []

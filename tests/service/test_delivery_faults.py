@@ -1,0 +1,166 @@
+"""What goes wrong while an answer is sent: rate limits, errors, closed channels, outages."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.service.towns import Town, town, until
+from tests.wire.discord import Channel
+from tests.wire.model import Answer, Slow
+
+shared = pytest.mark.asyncio(loop_scope="module")
+MESSAGES = "/channels/{}/messages"
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@shared
+async def test_a_rate_limit_is_waited_for(scripted: Town, everywhere: bool) -> None:
+    channel = scripted.guild.text_channel(f"limited-{everywhere}")
+    scripted.model.script(Answer("patience"))
+    path = MESSAGES.format(channel.id)
+    rule = scripted.server.faults.rate_limit("POST", path, 0.6, everywhere=everywhere)
+    await scripted.ask(scripted.ana, channel, "<@bot> hello")
+    assert rule.hits == 1
+    await said_once(scripted, channel, "patience")
+
+
+@shared
+async def test_a_long_rate_limit_is_left_to_the_outbox(scripted: Town) -> None:
+    channel = scripted.guild.text_channel("banned")
+    scripted.model.script(Answer("later"))
+    rule = scripted.server.faults.rate_limit("POST", MESSAGES.format(channel.id), 3, shared=True, times=2)
+    await scripted.ask(scripted.ana, channel, "<@bot> hello", within=20)
+    assert rule.hits == 2
+    await said_once(scripted, channel, "later")
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+@shared
+async def test_an_error_of_the_server_is_tried_again(scripted: Town, status: int) -> None:
+    channel = scripted.guild.text_channel(f"error-{status}")
+    scripted.model.script(Answer("here"))
+    rule = scripted.server.faults.fail("POST", MESSAGES.format(channel.id), status)
+    await scripted.ask(scripted.ana, channel, "<@bot> hello", within=20)
+    assert rule.hits == 1
+    await said_once(scripted, channel, "here")
+
+
+@pytest.mark.parametrize("applied", [False, True])
+@shared
+async def test_a_send_without_an_answer_is_not_repeated_blindly(scripted: Town, applied: bool) -> None:
+    channel = scripted.guild.text_channel(f"cut-{applied}")
+    scripted.model.script(Answer("once"), Answer("after it"))
+    faults, path = scripted.server.faults, MESSAGES.format(channel.id)
+    rule = faults.cut_after_applying("POST", path) if applied else faults.cut_before_applying("POST", path)
+    await scripted.ask(scripted.ana, channel, "<@bot> hello", within=20)
+    await scripted.ask(scripted.ana, channel, "<@bot> again", within=20)
+    assert rule.hits == 1
+    assert [message.text for message in channel.from_bot] == ["once", "after it"]
+
+
+@shared
+async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_to_the_agent(scripted: Town) -> None:
+    channel = scripted.guild.text_channel("closing")
+    scripted.model.script(Slow(0.7, Answer("the secret of the universe")), Answer("again"))
+    await scripted.ana.say(channel, "<@bot> a question")
+    await scripted.model.wait_for(1)
+    channel.deny(scripted.server.bot, "send_messages")
+    notice = await scripted.olga.direct.wait_for_bot(lambda m: str(channel.id) in m.text)
+    assert "was not delivered: the bot has no permission to do that there" in notice.text
+    assert "universe" not in notice.text
+    channel.allow(scripted.server.bot, "send_messages")
+    await scripted.ask(scripted.ana, channel, "<@bot> well?")
+    shown = str(scripted.model.requests[1].messages)
+    assert "[this answer did not reach them: failed: the bot has no permission" in shown
+    assert [message.text for message in channel.from_bot] == ["again"]
+    assert len([m for m in scripted.olga.direct.from_bot if str(channel.id) in m.text]) == 1
+
+
+@shared
+async def test_an_answer_for_a_channel_that_is_gone_is_given_up(scripted: Town) -> None:
+    channel = scripted.guild.text_channel("vanishing")
+    scripted.model.script(Slow(0.7, Answer("nobody hears this")))
+    await scripted.ana.say(channel, "<@bot> a question")
+    await scripted.model.wait_for(1)
+    channel.delete()
+    notice = await scripted.olga.direct.wait_for_bot(lambda m: str(channel.id) in m.text)
+    assert "the channel does not exist any more, or the bot cannot see it" in notice.text
+    assert channel.from_bot == []
+
+
+@shared
+async def test_a_person_who_takes_no_dms_any_more_is_no_endless_loop(scripted: Town) -> None:
+    kai = scripted.member("Kai")
+    scripted.model.script(Slow(0.7, Answer("psst")))
+    await kai.dm("a question")
+    await scripted.model.wait_for(1)
+    kai.accepts_dms = False
+    notice = await scripted.olga.direct.wait_for_bot(lambda m: str(kai.direct.id) in m.text)
+    assert "this person does not take direct messages from the bot" in notice.text
+
+
+# ---------------------------------------------------------------------- outages
+
+
+@pytest_asyncio.fixture(loop_scope="function")
+async def fresh(tmp_path: Path) -> AsyncIterator[Town]:
+    """A program of the test's own, with a scripted model."""
+    async with town(tmp_path, scripted=True) as made:
+        yield made
+
+
+@pytest.mark.slow
+async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(fresh: Town) -> None:
+    fresh.model.script(Slow(1, Answer("for Annie")), Slow(1, Answer("for Olga")))
+    await fresh.service.start()
+    await fresh.ana.say(fresh.general, "<@bot> a question")
+    await fresh.model.wait_for(1)
+    said = await fresh.olga.dm("another one")
+    await fresh.model.wait_for(2)
+    await down(fresh)
+    await asyncio.sleep(4)
+    await up(fresh)
+    await fresh.general.wait_for_bot(lambda m: m.text == "for Annie", timeout=60)
+    await fresh.olga.direct.wait_for_bot(after=said, timeout=60)
+    await fresh.service.stop()
+    assert len(fresh.general.from_bot) == len(fresh.olga.direct.from_bot) == 1
+
+
+@pytest.mark.slow
+async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once(fresh: Town) -> None:
+    fresh.model.script(Answer("hello again"))
+    await fresh.service.start()
+    fresh.server.faults.hang("POST", MESSAGES.format(fresh.general.id), applied=True)
+    said = await fresh.ana.say(fresh.general, "<@bot> hello")
+    await fresh.general.wait_for_bot(after=said)
+    await fresh.service.kill()
+    await down(fresh)
+    await fresh.service.launch()
+    await fresh.service.logged("discord_unreachable", count=2)
+    fresh.server.faults.clear()
+    await up(fresh)
+    await fresh.service.logged("ready", front_end="discord", within=30)
+    await until(lambda: fresh.server.requests_to("POST", MESSAGES.format(fresh.general.id))[1:], within=60)
+    await fresh.service.stop()
+    assert [message.text for message in fresh.general.from_bot] == ["hello again"]
+
+
+async def down(t: Town) -> None:
+    await t.server.faults.refuse_gateway()
+    await t.server.faults.refuse_rest()
+    t.server.faults.cut()
+
+
+async def up(t: Town) -> None:
+    await t.server.faults.accept_rest()
+    await t.server.faults.accept_gateway()
+
+
+async def said_once(t: Town, channel: Channel, text: str) -> None:
+    """It stands there once, also after the next answer has come through the same way."""
+    t.model.script(Answer("next"))
+    await t.ask(t.ana, channel, "<@bot> next")
+    assert [message.text for message in channel.from_bot] == [text, "next"]

@@ -1,0 +1,216 @@
+"""The process itself: its configuration, its data folder, its signals, and the exit code of each end."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.service.towns import Town, town
+from tests.wire.model import Answer, Hang, Slow
+
+
+async def started_once(t: Town) -> None:
+    """A data folder with databases, and nobody on it."""
+    await t.service.start()
+    await t.service.stop()
+
+
+async def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        assert {event["front_end"] for event in t.service.logged_events("ready")} == {"terminal", "discord"}
+        await t.service.stop()
+        await t.server.wait_disconnected()
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("[discord]\ndefault_mode = 'loud'", "discord.default_mode"),
+        ("[discrod]\n", "discrod"),
+        ("[model]\nmax_steps = 0", "model.max_steps"),
+        ("[model", "not valid TOML"),
+    ],
+)
+async def test_a_wrong_setting_is_named_and_the_exit_code_is_2(tmp_path: Path, toml: str, said: str) -> None:
+    async with town(tmp_path) as t:
+        t.service.file.write_text(toml, "utf-8")
+        code, _out, error = await t.service.run("run", "--log-json")
+        assert code == 2
+        assert said in error
+        assert "Traceback" not in error
+        assert not t.service.home.exists()
+
+
+async def test_a_file_that_is_not_there_and_a_wrong_variable_are_named_too(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.service.file.unlink()
+        t.service.environment |= {"CARINA_MODLE": "offline", "DISCORD_OWNER_ID": "olga", "CARINA_MODEL": "gpt"}
+        code, _out, error = await t.service.run("run")
+        assert code == 2
+        for name in ("CARINA_CONFIG", "CARINA_MODLE", "CARINA_MODEL", "DISCORD_OWNER_ID"):
+            assert name in error
+        assert t.server.token not in error
+
+
+async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        code, _out, error = await t.service.run("run", "--log-json")
+        assert code == 1
+        assert "already uses the data folder" in error
+        assert "Traceback" not in error
+        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text, "the first one goes on"
+        await t.service.stop()
+
+
+async def test_a_killed_process_leaves_a_folder_that_the_next_one_takes_over(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        for _ in range(2):
+            await t.service.start()
+            assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
+            await t.service.kill()
+        await t.service.start()
+        await t.service.stop()
+
+
+async def test_a_database_of_a_newer_version_is_refused_with_the_version(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await started_once(t)
+        for path in databases(t):
+            set_version(path, 999)
+        code, _out, error = await t.service.run("run", "--log-json")
+        assert code == 1
+        assert "version 999" in error
+        assert "install a Carina that knows version 999" in error
+        assert "Traceback" not in error
+
+
+async def test_a_database_of_an_older_version_asks_for_migration_with_3(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await started_once(t)
+        path = next(path for path in databases(t) if path.name == "carina.db")
+        needed = set_version(path, 0)
+        code, _out, error = await t.service.run("run", "--log-json")
+        assert code == 3
+        assert f"has version 0 and this program needs {needed}: run `carina db migrate`" in error
+        assert (await t.service.run("db", "status"))[0] == 3
+
+
+async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await started_once(t)
+        path = t.service.home / "global.db"
+        for more in ("-wal", "-shm"):
+            Path(f"{path}{more}").unlink(missing_ok=True)
+        path.write_bytes(b"this is no database\n" * 500)
+        code, _out, error = await t.service.run("run", "--log-json")
+        assert code == 1
+        assert "cannot be read as a database" in error
+        assert path.read_bytes() == b"this is no database\n" * 500
+
+
+async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.service.expected_errors |= {"not_stored_yet", "lane_waits", "courier_waits"}
+        await t.service.start()
+        await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
+        path = next(path for path in databases(t) if path.name == "carina.db")
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        said = await t.ana.say(t.general, "<@bot> where is my dentist?")
+        await t.service.logged("not_stored_yet", within=30)
+        holder.execute("ROLLBACK")
+        holder.close()
+        answer = await t.general.wait_for_bot(after=said, timeout=30)
+        assert "Elm Street" in answer.text
+        await t.service.stop()
+
+
+@pytest.mark.slow
+async def test_sigterm_in_the_middle_of_a_turn_ends_in_bounded_time_and_it_is_answered_once_later(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.model.script(Hang(), Answer("after the restart"))
+        await t.service.start()
+        said = await t.ana.say(t.general, "<@bot> hello")
+        await t.model.wait_for(1)
+        await t.service.stop(within=25)
+        await t.service.start()
+        answer = await t.general.wait_for_bot(after=said)
+        assert answer.text == "after the restart"
+        await t.service.stop()
+        assert len(t.general.from_bot) == 1
+        assert len(t.model.requests) == 2
+
+
+async def test_sigterm_lets_a_turn_that_is_nearly_done_come_to_its_end(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.model.script(Slow(1, Answer("in time")))
+        await t.service.start()
+        await t.ana.say(t.general, "<@bot> hello")
+        await t.model.wait_for(1)
+        await t.service.stop(within=15)
+        texts = [message.text for message in t.general.from_bot]
+        await t.service.start()
+        await t.general.wait_for_bot(lambda m: m.text == "in time")
+        await t.service.stop()
+        assert texts in ([], ["in time"])
+        assert [message.text for message in t.general.from_bot] == ["in time"]
+        assert len(t.model.requests) == 1
+
+
+async def test_sigterm_while_it_still_connects_ends_it(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.server.faults.hang("GET", "*", times=50)
+        await t.service.launch()
+        await t.service.logged("ready", front_end="terminal", within=40)
+        await t.service.stop(within=15)
+
+
+async def test_the_terminal_and_the_inbox_are_there_while_it_runs(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        await t.ask(t.olga, t.olga.direct, "remember that my safe is under the stairs")
+        code, out, _error = await t.service.run("chat", "--once", "where is my safe?")
+        assert code == 0
+        assert "under the stairs" in out
+        code, out, _error = await t.service.run("inbox", "list", "--json")
+        assert code == 0
+        assert {row["status"] for row in json.loads(out)} == {"done"}
+        await t.service.stop()
+
+
+async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.model.default = lambda request: Answer(request.last_user.split("number ")[1].split("\n")[0])
+        channels = [t.guild.text_channel(f"busy-{n}") for n in range(8)]
+        people = [t.member(f"Person{n}") for n in range(5)]
+        await t.service.start()
+        for person in people:
+            for channel in channels:
+                await person.say(channel, f"<@bot> number {person.username}")
+        expected = [person.username for person in people]
+        async with asyncio.timeout(40):
+            for channel in channels:
+                await channel.wait_for_bot(lambda m: m.text == expected[-1], timeout=40)
+        assert [[message.text for message in channel.from_bot] for channel in channels] == [expected] * 8
+        await t.service.stop()
+
+
+def databases(t: Town) -> list[Path]:
+    return [t.service.home / "global.db", *t.service.home.glob("constellations/*/carina.db")]
+
+
+def set_version(path: Path, version: int) -> int:
+    """Gives the version it had."""
+    connection = sqlite3.connect(path)
+    try:
+        before = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        connection.execute(f"PRAGMA user_version = {version}")
+    finally:
+        connection.close()
+    return before
