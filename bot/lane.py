@@ -17,7 +17,7 @@ from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
 from bot.turn import Kit, TurnRunner
 from memory import agents, inbox, outbox, turns
-from memory.audience import Scope, Trust
+from memory.audience import OWNER, Audience, Scope, Trust
 from memory.database import Database, Tx
 from memory.errors import DatabaseBusy, DatabaseFull, StoreError
 from memory.faults import commit_point
@@ -155,7 +155,7 @@ class Lane:
         def work(tx: Tx) -> None:
             inbox.not_begun(tx, head.id, error, due, dead=dead, now=now)
             if dead:
-                self._notices.tell_owner(tx, f"dead/inbox/{head.id}", self._epitaph(error), now)
+                self._notices.tell_owner(tx, f"dead/inbox/{head.id}", self._epitaph(error, head.audience), now)
 
         await self._db.write(_POSTPONE, work)
 
@@ -198,9 +198,13 @@ class Lane:
     def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         inbox.bury(tx, turn, error, now)
         turns.end(tx, turn, "failed", now, error)
-        self._notices.tell_owner(tx, f"dead/{turn}", self._epitaph(error), now)
+        audience = found.scope.audience if (found := turns.get(tx, turn)) else OWNER
+        self._notices.tell_owner(tx, f"dead/{turn}", self._epitaph(error, audience), now)
 
-    def _epitaph(self, error: str) -> str:
+    def _epitaph(self, error: str, audience: Audience) -> str:
+        """Words for the owner; those of an error may quote what was said, which is not always for the owner."""
+        if not Scope(OWNER).may_use(audience):
+            error = error.partition(":")[0]
         return (
             f"I could not answer a message in {self._place} after {self._patience.attempts} tries: {error}. "
             "See it with `carina inbox list --dead`; `carina inbox retry` tries again."

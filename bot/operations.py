@@ -53,6 +53,7 @@ class Operations:
         async with self.constellations.use(self.house) as database:
             row = await database.write(_REVIVE, lambda tx: inbox.revive(tx, InboxId(identifier)))
         if row is None:
+            await self.inbox_show(identifier)  # says so when there is no such row
             raise UserError(f"row {identifier} is not dead; `carina inbox list --dead` shows those that are")
         if row.group is not None:
             self.wake(self.house, row.place, row.group)
@@ -98,8 +99,10 @@ def _text(rows: Rows, row: InRow) -> str:
 
 def _line(row: InRow) -> dict[str, Any]:
     plain = asdict(row)
+    if not Scope(OWNER).may_use(row.audience):  # the words of an error may quote what was said
+        plain["last_error"] = row.last_error.partition(":")[0]
     kept = ("id", "source", "kind", "place", "status", "attempts", "last_error")
     return {key: plain[key] for key in kept} | {
         "received_at": to_text(row.received_at),
-        "next_attempt_at": to_text(row.next_attempt_at) if row.next_attempt_at else "",
+        "again_at": to_text(row.next_attempt_at) if row.next_attempt_at else "",
     }

@@ -150,7 +150,7 @@ def _apply_delete(tx: Tx, arrival: Arrival, now: datetime) -> TurnId | None:
     changed = messages.delete_heard(tx, arrival.source, arrival.subject, arrival.at)
     if changed is None:
         return None
-    forget_derived(tx, changed.id)
+    forget_derived(tx, changed.id, arrival.at)
     sql = """UPDATE inbox SET payload = '{}', status = iif(status = 'received', 'done', status),
              done_at = iif(status = 'received', ?, done_at) WHERE message_id = ?"""
     tx.run(sql, (to_text(now), changed.id))

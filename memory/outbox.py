@@ -7,7 +7,7 @@ row replaces its text, or it is withdrawn.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -204,6 +204,13 @@ def release(tx: Tx, place: PlaceId) -> None:
 def stuck_since(row: OutRow, now: datetime) -> timedelta:
     """How long ago the first attempt to send the row began."""
     return now - (row.sending_at or now)
+
+
+def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
+    """Empty what was sent, or will never be, of these messages of ours; what is still to be said stays."""
+    sql = """UPDATE outbox SET content = '', detail = '{}' WHERE status NOT IN ('pending', 'sending')
+             AND message_id IN (SELECT value FROM json_each(?))"""
+    return tx.run(sql, (json.dumps(list(messages)),))
 
 
 def count_open(rows: Rows) -> int:

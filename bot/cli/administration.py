@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bot import control
@@ -115,9 +116,15 @@ def _print(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> N
     if not rows:
         console.print(empty, markup=False)
         return
+    if not console.is_terminal:  # for other programs: one row a line
+        console.print("\t".join(rows[0]), markup=False)
+        for row in rows:
+            console.print("\t".join(" ".join(str(value).split()) for value in row.values()), markup=False)
+        return
     table = Table(box=None, pad_edge=False)
     for name in rows[0]:
-        table.add_column(name.replace("_", " "), overflow="fold")
+        # What is copied from here, or is always short, stands on one line; texts take what is left.
+        table.add_column(name.replace("_", " "), overflow="fold", no_wrap=name not in ("last_error", "text", "place"))
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
+        table.add_row(*(escape(str(value)) for value in row.values()))
     console.print(table)

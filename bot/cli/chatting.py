@@ -1,6 +1,7 @@
 """`carina chat`: a conversation at the terminal, with the running service or one of its own."""
 
 import asyncio
+import signal
 import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -124,6 +125,8 @@ def _read_lines() -> asyncio.Queue[str]:
             loop.call_soon_threadsafe(lines.put_nowait, _END)
 
     threading.Thread(target=read, name="standard input", daemon=True).start()
+    with suppress(NotImplementedError):  # platforms without signal handlers in the loop end by KeyboardInterrupt
+        loop.add_signal_handler(signal.SIGINT, lines.put_nowait, _END)
     return lines
 
 

@@ -4,8 +4,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
+import structlog
+
 from bot.models.base import Answer, Event, Model, ModelError, Request
 from bot.models.relay import Relay
+
+_log = structlog.get_logger("bot.models")
 
 
 class FallbackModel:
@@ -34,6 +38,7 @@ class FallbackModel:
                         yield _explained(event, reasons)
                 return
             except ModelError as error:
+                _log.warning("model_failed", model=link.name, kind=type(error).__name__, reason=error.reason)
                 reasons.append(error.reason)
                 if link is self._links[-1]:
                     raise

@@ -6,11 +6,10 @@ from pydantic import Field, model_validator
 
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.found import entry_data, lines_of
-from memory import archival, messages
-from memory.archival import Entry, NewEntry, Origin
+from memory import archival
+from memory.archival import NewEntry, Origin
 from memory.database import Tx
-from memory.fulltext import content_words
-from memory.messages import Message
+from memory.following import forget_words
 
 _LISTED = 20  # entries that a read without a label lists
 
@@ -101,21 +100,8 @@ def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
     deleted = archival.delete(tx, context.agent.id, arguments.label, context.turn.scope)
     removed = 0
     if arguments.forget_words:
-        holding = messages.by_ids(tx, deleted.messages, context.turn.scope)
-        told = [held.id for held in holding if _to_forget(held, deleted.entry, context)]
-        removed = messages.redact(tx, told, context.now)
+        asking = context.turn.person
+        removed = forget_words(tx, deleted.entry, deleted.messages, asking, context.now)
     data = {"id": deleted.entry.id, "content": deleted.entry.content, "messages": removed}
     text = f"forgotten: {deleted.entry.id}; {removed} messages lost their words with it"
     return Outcome(text, data, forgets=arguments.forget_words)
-
-
-def _to_forget(held: Message, entry: Entry, context: ToolContext) -> bool:
-    """Whether a message loses its words with an entry. Words of others are theirs to take back.
-
-    Of ours, those that share a content word with the entry: a turn that merely saw the entry in a list, and
-    then spoke of something else, keeps its answer.
-    """
-    if held.role == "user":
-        return held.person == context.turn.person
-    words = content_words(f"{held.text} {held.tool_args or ''}")
-    return not set(content_words(entry.content)).isdisjoint(words)

@@ -12,7 +12,7 @@ from memory.clock import to_text
 from memory.database import Rows
 from memory.errors import EntryNotFound
 from memory.ids import MessageId
-from memory.search import DOMAINS, Domain, Hit, Query, search
+from memory.search import DOMAINS, Domain, Hit, Query, search, searchable
 
 _DOMAINS: dict[str, frozenset[Domain]] = {
     "archival_memory": frozenset({"archival"}),
@@ -61,7 +61,8 @@ class SearchTool:
         asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
         hits = [hit for hit in results.hits if not (hit.kind == "message" and hit.id in asking)]
         found = [_hit_data(rows, context, hit) for hit in hits]
-        searched = [{"domain": domain, "rows": results.seen.get(domain, 0)} for domain in results.searched]
+        counted = searchable(rows, query, turn.scope)
+        searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
         text = lines_of(found) or _nothing(searched)
         return Outcome(text, {"hits": found, "searched": searched}, tuple((hit.kind, hit.id) for hit in hits))
 

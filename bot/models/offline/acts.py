@@ -88,7 +88,7 @@ def _forget(intent: Forget, desk: Desk) -> Step:
         return Lines(_nothing_to_forget(intent, meant, desk))
     desk.turn.gone.update(hit.id for hit in own)
     calls = tuple(_delete(hit, number, desk) for number, hit in enumerate(own))
-    return desk.pending(calls) or _forgotten(own, desk)
+    return desk.pending(calls) or _forgotten(intent, own, desk)
 
 
 def _nothing_to_forget(intent: Forget, meant: list[Record], desk: Desk) -> str:
@@ -102,22 +102,20 @@ def _delete(hit: Record, number: int, desk: Desk) -> Call:
     return desk.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
 
 
-def _forgotten(own: list[Record], desk: Desk) -> Lines:
-    """What is gone, and what could not be deleted."""
-    phrases, gone, failures, messages = desk.language.phrases, [], [], 0
-    for number, hit in enumerate(own):
+def _forgotten(intent: Forget, own: list[Record], desk: Desk) -> Lines:
+    """What is gone, and what could not be deleted. The words themselves are not said once more."""
+    phrases, gone, failures, messages = desk.language.phrases, 0, [], 0
+    for number, _hit in enumerate(own):
         try:
             data = desk.data(f"drop{number}")
         except Failed as failed:
             failures.append(failed.lines.text)
             continue
-        gone.append(desk.turned(hit.text))
+        gone += 1
         messages += read_number(data, "messages")
     parts = []
-    if len(gone) == 1:
-        parts.append(phrases.forgot.format(fact=gone[0]))
-    elif gone:
-        parts += [phrases.forgot_list, *(f"- {fact}" for fact in gone)]
+    if gone:
+        parts.append(phrases.forgot.format(what=phrases.quote.format(one_line(intent.what, _LONGEST_LINE))))
     if messages:
         parts.append(phrases.forgot_messages.format(count=messages))
     return Lines("\n".join([*parts, *dict.fromkeys(failures)]))

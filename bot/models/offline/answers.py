@@ -63,7 +63,7 @@ def unknown(desk: Desk, searched: dict[str, int]) -> Lines:
     phrases = desk.language.phrases
     looked = ""
     if searched:
-        entries, messages = searched.get("archival_memory", 0), searched.get("conversations", 0)
+        entries, messages = searched.get("archival", 0), searched.get("messages", 0)
         looked = phrases.looked.format(entries=entries, messages=messages)
     return Lines(phrases.unknown.format(looked=looked), hint=True)
 

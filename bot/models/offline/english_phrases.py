@@ -24,8 +24,7 @@ ENGLISH_PHRASES = Phrases(
     "example `openai:gpt-5-mini`).",
     model_down="The language model `{model}` can't be reached at the moment, so I can only answer from memory (setting "
     "{setting}).",
-    forgot="Forgotten: {fact}.",
-    forgot_list="Forgotten:",
+    forgot="Forgotten: what you told me about {what}.",
     forgot_messages="The text of {count} message(s) went with it.",
     forget_nothing="I have nothing about {what} to forget.",
     forget_others="What I have about that was told by {speaker}, so I leave it alone.",

@@ -26,8 +26,7 @@ GERMAN_PHRASES = Phrases(
     model_down="Das Sprachmodell `{model}` ist gerade nicht erreichbar, deshalb kann ich nur aus dem Gedächtnis "
     "antworten "
     "(Einstellung {setting}).",
-    forgot="Vergessen: {fact}.",
-    forgot_list="Vergessen:",
+    forgot="Vergessen: was du mir über {what} gesagt hast.",
     forgot_messages="Damit ist auch der Text von {count} Nachricht(en) weg.",
     forget_nothing="Zu {what} habe ich nichts, was ich vergessen könnte.",
     forget_others="Was ich dazu habe, hat mir {speaker} gesagt; das lasse ich stehen.",

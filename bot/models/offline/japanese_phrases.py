@@ -23,8 +23,7 @@ JAPANESE_PHRASES = Phrases(
     no_model="言語モデルが設定されていないので、記憶からしか答えられません。設定 {setting} "
     "で指定できます（例：`openai:gpt-5-mini`）。",
     model_down="言語モデル `{model}` に今つながらないので、記憶からしか答えられません（設定 {setting}）。",
-    forgot="忘れました：{fact}。",
-    forgot_list="忘れました：",
+    forgot="忘れました：{what}について聞いたこと。",
     forgot_messages="メッセージ{count}件の本文も一緒に消えました。",
     forget_nothing="{what}について、忘れるものは何もありません。",
     forget_others="それについては{speaker}さんから聞いたことなので、そのままにします。",

@@ -155,7 +155,6 @@ class Phrases:
     no_model: str
     model_down: str
     forgot: str
-    forgot_list: str
     forgot_messages: str
     forget_nothing: str
     forget_others: str

@@ -170,12 +170,20 @@ def test_an_answer_of_another_kind_is_called_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("told", "asked", "answer"),
     [
-        ("remember that my dentist is on Elm Street", "forget my dentist", "Forgotten: your dentist is on Elm Street."),
-        ("merk dir, dass mein Zahnarzt in Rom ist", "vergiss meinen Zahnarzt", "Vergessen: dein Zahnarzt ist in Rom."),
+        (
+            "remember that my dentist is on Elm Street",
+            "forget my dentist",
+            "Forgotten: what you told me about “my dentist”.",
+        ),
+        (
+            "merk dir, dass mein Zahnarzt in Rom ist",
+            "vergiss meinen Zahnarzt",
+            "Vergessen: was du mir über „meinen Zahnarzt“ gesagt hast.",
+        ),
         (
             "私の歯医者はエルム通りにあると覚えて",
             "歯医者のことを忘れて",
-            "忘れました：あなたの歯医者はエルム通りにある。",
+            "忘れました：「歯医者」について聞いたこと。",
         ),
     ],
 )
