@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install test fast check format lock bench clean
+.PHONY: run install test slow check format lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -26,11 +26,11 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.runtime
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@
 
-test: check             ## lint, types and every test
-	$(BIN)/python -m pytest -p no:cacheprovider
+test: check             ## lint, types and the tests
+	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow"
 
-fast: check             ## the same without the slow tests
-	$(BIN)/python -m pytest -m "not slow"
+slow: check             ## the tests that take long: the whole kill matrix, long outages
+	$(BIN)/python -m pytest -p no:cacheprovider -m slow
 
 check: $(VENV)/.dev     ## format, lint, types
 	$(BIN)/ruff format --check .

@@ -4,6 +4,7 @@ Every condition, the audience first, stands inside the SQL, before anything is r
 BM25, divided by its best since the numbers of two indexes cannot be compared; the shares are added up to a score.
 """
 
+import heapq
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +29,8 @@ COUNTED_ROWS = 10_000
 
 _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
 _FEW = 20  # rows of an index that are looked up one by one
+_MOST_HELD = 20_000  # rows with one word that are weighed; older ones are not found by it
+_USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
 _CANDIDATES = 50  # of a domain, at least: among them the rows with every word are looked for
 
 
@@ -147,16 +150,6 @@ class _Candidate:
     table: _Table
     number: int
     hit: Hit
-
-
-@dataclass(frozen=True)
-class _Holders:
-    """The rows that have a word: how many, the best one's BM25, and the best ones' numbers."""
-
-    word: str
-    count: int
-    best: float
-    numbers: list[int]
 
 
 def search(rows: Rows, query: Query, scope: Scope) -> Results:
@@ -279,58 +272,64 @@ def _listed(rows: Rows, table: _Table, conditions: list[_Condition], limit: int)
 
 
 def _ranked(rows: Rows, table: _Table, conditions: list[_Condition], text: str, limit: int) -> list[_Candidate]:
-    """The best rows for the words of a text.
+    """The best rows for the words of a text: those with rare words first, then short ones, then the newest.
 
-    How rare a word is, is counted among the rows that may be used. BM25 over several words at once would weigh
-    them by the whole index, and the order of what is found here would tell what is said elsewhere.
+    The formula is BM25's. SQLite's own would weigh words and lengths by the whole index, and the order of what is
+    found here would tell what is said elsewhere: so both are taken from the rows that may be used, or are constants.
     """
     every = fulltext.match_query(text, mode="all")
     if every is None:
         return []
-    words = [term.match for term in fulltext.terms(text, mode="any")]
-    total, most = _count(rows, table, conditions), max(_CANDIDATES, 4 * limit)
-    best = [found for word in words if (found := _best(rows, table, conditions, word, most)) is not None]
-    numbers = sorted({number for found in best for number in found.numbers})
-    scores = dict.fromkeys(numbers, 0.0)
-    for found in best:
-        common = min(found.count, total)
-        weight = math.log(1 + (total - common + 0.5) / (common + 0.5))
-        for number, bm25 in _bm25(rows, table, found.word, numbers):
-            scores[number] += weight * bm25 / found.best
-    top = max(scores.values(), default=1.0)
-    whole = _having(rows, table, every, numbers)
-    return [
-        _candidate(table, row, round(scores[row["number"]] / top, 6) + (_ALL_WORDS if row["number"] in whole else 0.0))
-        for row in rows.all(
-            f"SELECT {_select(table)} FROM {table.name} t WHERE t.{table.number} IN (SELECT value FROM json_each(?))",
-            (json.dumps(numbers),),
-        )
-    ]
+    held = [(term.match, _holding(rows, table, conditions, term.match)) for term in fulltext.terms(text, mode="any")]
+    total = _count(rows, table, conditions)
+    weights = {word: _weight(min(len(holding), total), total) for word, holding in held}
+    rough: dict[int, float] = {}
+    for word, holding in held:
+        for number, length in holding:
+            rough[number] = rough.get(number, 0.0) + weights[word] * _share(1, length)
+    best = heapq.nlargest(max(_CANDIDATES, 4 * limit), rough, key=lambda number: (rough[number], number))
+    scores = dict.fromkeys(best, 0.0)
+    for word, weight in weights.items():
+        for number, times, length in _times(rows, table, word, best):
+            scores[number] += weight * _share(times, length)
+    top, whole = max(scores.values(), default=1.0), _having(rows, table, every, best)
+    found = rows.all(
+        f"SELECT {_select(table)} FROM {table.name} t WHERE t.{table.number} IN (SELECT value FROM json_each(?)) "
+        f"ORDER BY t.{table.number} DESC",
+        (json.dumps(best),),
+    )
+    share = {number: score / top + (_ALL_WORDS if number in whole else 0.0) for number, score in scores.items()}
+    return [_candidate(table, row, share[row["number"]]) for row in found]
 
 
-def _best(rows: Rows, table: _Table, conditions: list[_Condition], word: str, most: int) -> _Holders | None:
-    """The rows that have one word most."""
+def _weight(count: int, total: int) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def _share(times: int, length: int) -> float:
+    return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / _USUAL_LENGTH))
+
+
+def _holding(rows: Rows, table: _Table, conditions: list[_Condition], word: str) -> list[tuple[int, int]]:
+    """The newest rows that have a word, with their lengths."""
     where, parameters = _where(conditions)
     found = rows.all(
-        f"SELECT number, bm25, count(*) OVER () AS count FROM (SELECT t.{table.number} AS number, "
-        f"bm25({table.index}) AS bm25, {table.moment} AS moment FROM {table.index} "
-        f"JOIN {table.name} t ON t.{table.number} = {table.index}.rowid WHERE {table.index} MATCH ? AND {where}) "
-        "ORDER BY bm25, moment DESC, number DESC LIMIT ?",
-        (word, *parameters, most),
+        f"SELECT t.{table.number}, length(t.search_text) FROM {table.index} "
+        f"JOIN {table.name} t ON t.{table.number} = {table.index}.rowid "
+        f"WHERE {table.index} MATCH ? AND {where} ORDER BY {table.index}.rowid DESC LIMIT {_MOST_HELD}",
+        (word, *parameters),
     )
-    if not found:
-        return None
-    return _Holders(word, found[0]["count"], found[0]["bm25"], [row["number"] for row in found])
+    return [(row[0], row[1]) for row in found]
 
 
-def _bm25(rows: Rows, table: _Table, word: str, numbers: list[int]) -> list[tuple[int, float]]:
-    """How much each of the rows has of one word; SQLite's numbers are negative, the best one lowest."""
+def _times(rows: Rows, table: _Table, word: str, numbers: list[int]) -> list[tuple[int, int, int]]:
+    """How often those of the rows that have a word have it, and their lengths."""
     found = rows.all(
-        f"SELECT rowid, bm25({table.index}) AS bm25 FROM {table.index} "
-        f"WHERE {table.index} MATCH ? AND {_among(numbers)}",
+        f"SELECT rowid, length(highlight({table.index}, 0, char(1), '')) AS marked, length(search_text) AS length "
+        f"FROM {table.index} WHERE {table.index} MATCH ? AND {_among(numbers)}",
         (word, json.dumps(numbers)),
     )
-    return [(row["rowid"], row["bm25"]) for row in found]
+    return [(row["rowid"], max(row["marked"] - row["length"], 1), row["length"]) for row in found]
 
 
 def _having(rows: Rows, table: _Table, match: str, numbers: list[int]) -> set[int]:

@@ -1,0 +1,150 @@
+"""An edit of a block with its commit, as a tool makes it."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memory import block_log, blocks
+from memory.agents import Agent, seed_agent
+from memory.audience import PUBLIC, Scope, Trust
+from memory.blocks import Author, Block, BlockType, NewBlock
+from memory.clock import utc_now
+from memory.database import Database, Tx
+from memory.document import SYSTEM, BlockDocument, agent_writer
+from memory.faults import commit_point
+from memory.ids import AgentId, TurnId, snowflakes
+from memory.migrations import Kind, prepare
+from tests.benchmarks.options import Options
+from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
+from tests.benchmarks.spans import Spans, timed, timed_writes
+from tests.benchmarks.words import Words
+
+_FILL = commit_point("bench.fill_edits")
+_EDIT = commit_point("bench.edit")
+
+SIZES = (2_000, 5_000)
+OTHERS = 100
+"""Other blocks of the same agent."""
+_AGENT = AgentId("agt_bench")
+_WARM = 20
+
+
+def _fill(tx: Tx, words: Words) -> None:
+    now = utc_now()
+    seed_agent(tx, Agent(_AGENT, "Bench", "", "", "", ()), now)
+    for number in range(OTHERS):
+        _make(tx, f"other_{number}", words.text(400))
+    for size in SIZES:
+        _make(tx, f"notes_{size}", words.text(size), limit=size + 1_000)
+
+
+def _make(tx: Tx, label: str, content: str, limit: int = 5_000) -> None:
+    new = NewBlock(
+        _AGENT, label, "Notes.", PUBLIC, Trust.AGENT, type=BlockType.WORKING, char_limit=limit, content=content
+    )
+    blocks.create_block(tx, new, SYSTEM, utc_now())
+
+
+@contextmanager
+def _watched(spans: Spans) -> Iterator[None]:
+    places = [
+        (blocks, "find_block", "find"),
+        (blocks, "open_block", "open"),
+        (BlockDocument, "load", "load"),
+        (BlockDocument, "append", "edit"),
+        (BlockDocument, "replace", "edit"),
+        (BlockDocument, "commit", "export"),
+        (blocks, "save_change", "save"),
+        (block_log, "search_text", "index_text"),
+        (block_log, "_insert_update", "insert"),
+        (block_log, "_insert_checkpoint", "checkpoint"),
+    ]
+    with timed_writes(spans), timed(spans, places):
+        yield
+
+
+async def _edits(database: Database, spans: Spans, size: int, count: int) -> dict[str, list[float]]:
+    """Append a line, replace words of it, take it away again; the block keeps its size."""
+    label, found = f"notes_{size}", dict[str, list[float]]({"append": [], "replace": [], "busy": []})
+    for number in range(count):
+        line = f"On day {number} we talked about the harbour bridge and the old candle.\n"
+        other = line.replace("harbour", "village")
+        for old, new in (("", line), (line, other), (other, "")):
+            kind, work = ("replace" if old else "append"), _edit(label, old, new)
+            busy, begin = time.process_time(), time.perf_counter()
+            await database.write(_EDIT, work)
+            found[kind].append(1000 * (time.perf_counter() - begin))
+            found["busy"].append(1000 * (time.process_time() - busy))
+            spans.close()
+    return found
+
+
+def _edit(label: str, old: str, new: str) -> Callable[[Tx], Block]:
+    turn = TurnId(snowflakes.next())
+    author = Author(_AGENT, Scope(PUBLIC), agent_writer(_AGENT), Trust.AGENT, utc_now(), turn)
+    if old:
+        return lambda tx: blocks.replace_in_block(tx, author, label, old, new)
+    return lambda tx: blocks.append_block(tx, author, label, new)
+
+
+async def _round(folder: Path, options: Options) -> dict[int, tuple[dict[str, list[float]], Spans]]:
+    path = folder / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    found = {}
+    async with Database.open(path) as database:
+        await database.write(_FILL, lambda tx: _fill(tx, Words(3)))
+        for size in SIZES:
+            spans = Spans()
+            await _edits(database, spans, size, _WARM)
+            plain = await _edits(database, spans, size, options.scaled(300))
+            spans.forget()
+            with _watched(spans):
+                await _edits(database, spans, size, options.scaled(300))
+            found[size] = (plain, spans)
+    return found
+
+
+def run(options: Options) -> Report:
+    rounds = []
+    for _ in range(options.rounds):
+        with TemporaryDirectory() as folder:
+            rounds.append(asyncio.run(_round(Path(folder), options)))
+    report = Report("Block edit including commit (an agent with 100 other blocks)")
+    for size in SIZES:
+        for kind in ("append", "replace"):
+            for share in (0.5, 0.99):
+                found = tuple(percentile(one[size][0][kind], share) for one in rounds)
+                target = at_most(1.0) if share == 0.5 else None
+                what = f"{kind}, {size:,} characters, p{share * 100:.0f}"
+                report.measures.append(Measure(what, "ms", found, target))
+        found = tuple(percentile(one[size][0]["busy"], 0.5) for one in rounds)
+        report.measures.append(Measure(f"any edit, {size:,} characters: processor time, p50", "ms", found))
+    for size in SIZES:
+        title = f"Where it goes, {size:,} characters, all edits (last round)"
+        report.details.append(Detail(title, ("step", "p50 ms", "p99 ms"), _breakdown(rounds[-1][size][1])))
+    report.notes.append("As awaited by the caller; commits are not fsynced (durable against SIGKILL, not a power cut).")
+    return report
+
+
+def _breakdown(spans: Spans) -> tuple[tuple[str, float, float], ...]:
+    unit = ("find", "open", "edit", "save")
+    return (
+        spans.row("whole write, as awaited", "bench.edit"),
+        spans.row("find the block", "find"),
+        spans.row("open", "open"),
+        spans.row("  · Loro: load checkpoint and updates", "load"),
+        spans.rest("  · SQL", "open", "load"),
+        spans.row("change the text", "edit"),
+        spans.row("save", "save"),
+        spans.row("  · Loro: commit and export", "export"),
+        spans.row("  · index_text", "index_text"),
+        spans.row("  · SQL: insert the update", "insert"),
+        spans.row("  · SQL: checkpoint, now and then", "checkpoint"),
+        spans.rest("  · SQL: row and index, the rest", "save", "export", "index_text", "insert", "checkpoint"),
+        spans.rest("rest of the unit", "bench.edit:units", *unit),
+        spans.rest("BEGIN and COMMIT", "bench.edit:commit", "bench.edit:units"),
+        spans.rest("to the thread and back", "bench.edit", "bench.edit:commit"),
+    )

@@ -1,0 +1,153 @@
+"""How many notifications a second go through: 50 people, 20 channels, each person once in each channel.
+
+Nobody speaks twice in a channel, so nothing is merged and every notification must get a turn and an answer of its
+own. All of them arrive at once. Checked: none lost, none twice, each channel in order.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bot import events
+from tests.benchmarks.options import Options
+from tests.benchmarks.process import ROOT, stopped, until_ready
+from tests.benchmarks.report import Measure, Report, at_least
+from tests.benchmarks.world import Making, open_world, place, said
+from tests.wire.discord import DiscordServer
+from tests.wire.model import Answer, ModelServer, Request
+
+PEOPLE, CHANNELS = 50, 20
+_SETTINGS = """[discord]
+default_mode = "mention"
+merge_seconds = 0
+"""
+
+
+class _Ends:
+    """When turns ended."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last = 0.0
+
+    def __call__(self, event: events.TurnEvent) -> None:
+        if isinstance(event, events.Complete):
+            self.count += 1
+            self.last = time.perf_counter()
+
+
+def check(asked: Mapping[str, Sequence[str]], answered: Mapping[str, Sequence[str]]) -> list[str]:
+    """What is wrong with the answers, channel by channel; the text asked is in the answer."""
+    wrong = []
+    for channel, texts in asked.items():
+        got = [text.split("I heard: ", 1)[-1].strip() for text in answered.get(channel, ())]
+        if sorted(got) != sorted(texts):
+            wrong.append(f"{channel}: {len(set(texts) - set(got))} lost, {len(got) - len(set(got))} twice")
+        elif list(got) != list(texts):
+            wrong.append(f"{channel}: out of order")
+    return wrong
+
+
+async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str]]:
+    ends, asked = _Ends(), defaultdict[str, list[str]](list)
+    async with open_world(Making(folder, watch=ends)) as world:
+        heard = []
+        for serial, (person, channel) in enumerate((p, c) for p in range(people) for c in range(CHANNELS)):
+            text = f"number {serial} by person {person}"
+            asked[place(channel).id].append(text)
+            heard.append(said(channel, person, text, serial))
+        begin = time.perf_counter()
+        for each in heard:
+            world.router.receive(each)
+        await world.endpoint.until(len(heard))
+        await world.router.drain(30)
+        rate = len(heard) / (ends.last - begin)
+        sent = len(heard) / (world.endpoint.last - begin)
+        return rate, sent, check(asked, {str(where): texts for where, texts in world.endpoint.sent.items()})
+
+
+@asynccontextmanager
+async def _service(folder: Path, servers: Mapping[str, str]) -> AsyncIterator[asyncio.subprocess.Process]:
+    (folder / "carina.toml").write_text(_SETTINGS)
+    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    environment |= {**servers, "CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted"}
+    environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [servers.get("PYTHONPATH")]), str(ROOT)])
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "run", "--log-json", cwd=folder, env=environment, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        await until_ready(process, "discord")
+        yield process
+    finally:
+        await stopped(process)
+
+
+def _echo(request: Request) -> Answer:
+    header, _, text = request.last_user.rpartition("number ")
+    return Answer(f"I heard: number {text.splitlines()[0]}" if header else "I heard nothing")
+
+
+async def _over_sockets(folder: Path, people: int) -> tuple[float, list[str]]:
+    async with DiscordServer.start() as server, ModelServer.start() as model:
+        model.default = _echo
+        guild = server.guild("Bench")
+        channels = [guild.text_channel(f"channel-{number}") for number in range(CHANNELS)]
+        persons = [server.person(f"person{number}") for number in range(people)]
+        for person in persons:
+            guild.add(person)
+        servers = {**server.environment(), **model.environment(), "DISCORD_TOKEN": server.token}
+        async with _service(folder, servers):
+            return await _talk(server, channels, persons)
+
+
+async def _talk(server: DiscordServer, channels: list[Any], persons: list[Any]) -> tuple[float, list[str]]:
+    asked = defaultdict[str, list[str]](list)
+    begin = time.perf_counter()
+    for number, person in enumerate(persons):
+        for channel in channels:
+            text = f"number {number * len(channels) + channels.index(channel)} by person {number}"
+            asked[channel.name].append(text)
+            await person.say(channel, f"<@bot> {text}")
+    wanted = len(persons) * len(channels)
+
+    def answered() -> bool:
+        return sum(message.author is server.bot for channel in channels for message in channel.messages) >= wanted
+
+    await server.until(answered, 600, "all answers")
+    seconds = time.perf_counter() - begin
+    got = {c.name: [m.content for m in c.messages if m.author is server.bot] for c in channels}
+    return wanted / seconds, check(asked, got)
+
+
+def run(options: Options) -> Report:
+    people = options.scaled(PEOPLE)
+    rates, sent, wires, wrong = [], [], [], list[str]()
+    for _ in range(options.rounds):
+        with TemporaryDirectory() as folder:
+            rate, out, bad = asyncio.run(_in_process(Path(folder), people))
+        rates.append(rate)
+        sent.append(out)
+        wrong += bad
+    for _ in range(options.rounds):
+        with TemporaryDirectory() as folder:
+            wire, bad = asyncio.run(_over_sockets(Path(folder), people))
+        wires.append(wire)
+        wrong += bad
+    report = Report(f"{people * CHANNELS:,} notifications, {people} people, {CHANNELS} channels, all at once")
+    report.measures += [
+        Measure("one process: inbox to outbox", "/s", tuple(rates), at_least(150)),
+        Measure("one process: inbox to sent", "/s", tuple(sent)),
+        Measure("over sockets: said in Discord to answered there", "/s", tuple(wires)),
+    ]
+    report.notes += [
+        "order: " + ("; ".join(wrong) if wrong else "kept in every channel, nothing lost, nothing twice (checked)"),
+        "over sockets: the service as a process; the Discord and model servers share the machine with it.",
+    ]
+    return report

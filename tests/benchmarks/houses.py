@@ -1,0 +1,135 @@
+"""A thousand constellations on disk, fifty of them in use: memory and time, in a process of its own."""
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bot.config import Config, load_config
+from bot.houses import Answering, open_house
+from bot.lane import Patience
+from bot.notices import Notices
+from bot.router import House, Router
+from memory.clock import utc_now
+from memory.constellation import Constellations
+from memory.database import Tx
+from memory.faults import commit_point
+from memory.ids import ConstellationId, GroupId, PersonId, PlaceId
+from sources.base import Notification
+from tests.benchmarks.options import Options
+from tests.benchmarks.process import ROOT, resident_mib, threads
+from tests.benchmarks.report import Measure, Report, at_most, percentile
+from tests.benchmarks.turns import fill_messages
+from tests.benchmarks.words import Words
+from tests.benchmarks.world import SOURCE, EchoModel, Sink, make_kit, running, said
+
+_FILL = commit_point("bench.fill_houses")
+
+HOUSES, ACTIVE = 1_000, 50
+_MESSAGES = 500  # stored in each active one before it is measured
+_SAID = 20  # notifications to each active one while it is measured
+_OPEN = 64  # what the service keeps open
+
+
+def _named(config: Config, number: int) -> Config:
+    constellation = config.constellation.model_copy(update={"name": f"house {number}"})
+    return config.model_copy(update={"constellation": constellation})
+
+
+async def _measure(folder: Path, houses: int, active: int) -> dict[str, float]:
+    config = load_config({"CARINA_HOME": str(folder)}, folder)
+    found = {"MiB at the beginning": resident_mib()["VmRSS"]}
+    begin = time.perf_counter()
+    ids: list[ConstellationId] = []
+    groups: dict[ConstellationId, GroupId] = {}
+    async with Constellations.open(folder, utc_now, _OPEN) as constellations:
+        for number in range(houses):
+            owner = PersonId("bench:owner")
+            if number < active:
+                identifier, answering = await open_house(_named(config, number), constellations, owner, utc_now)
+                groups[identifier] = answering.default
+                async with constellations.use(identifier) as database:
+                    await database.write(_FILL, _talk)
+            else:
+                identifier = (await constellations.ensure(f"house {number}", owner)).id
+            ids.append(identifier)
+    found["ms to make one"] = 1000 * (time.perf_counter() - begin) / houses
+    begin = time.perf_counter()
+    async with Constellations.open(folder, utc_now, _OPEN) as constellations:
+        found["ms to open the registry of all"] = 1000 * (time.perf_counter() - begin)
+        found |= await _serve(constellations, ids, groups)
+    return found
+
+
+def _talk(tx: Tx) -> None:
+    row = tx.one("SELECT id FROM agents")
+    if row is not None:
+        fill_messages(tx, row["id"], _MESSAGES, _MESSAGES // 2, Words(5))
+
+
+async def _serve(
+    constellations: Constellations, ids: list[ConstellationId], groups: dict[ConstellationId, GroupId]
+) -> dict[str, float]:
+    endpoint, found = Sink(), dict[str, float]()
+    kit = make_kit(EchoModel(), endpoint)
+    notices = Notices(PlaceId(f"{SOURCE}:owner"), SOURCE)
+    houses = {each: House(each, Answering({}, groups.get(each, GroupId(""))), kit, notices) for each in ids}
+    router = Router(constellations, houses, ids[0], {SOURCE: endpoint}, lambda _: Patience(merge=0))
+    opened = []
+    for each in groups:
+        begin = time.perf_counter()
+        async with constellations.use(each):
+            opened.append(1000 * (time.perf_counter() - begin))
+    found |= {"ms to open one, p50": percentile(opened, 0.5), "ms to open one, p99": percentile(opened, 0.99)}
+    begin = time.perf_counter()
+    async with running(router):
+        found["s for the router to look through all"] = time.perf_counter() - begin
+        found["MiB after that"] = resident_mib()["VmRSS"]
+        for number, each in enumerate(groups):
+            await constellations.bind(f"bench:g{number}", each, "configuration")
+        begin = time.perf_counter()
+        for serial in range(_SAID * len(groups)):
+            router.receive(_heard(serial % len(groups), serial))
+        await endpoint.until(_SAID * len(groups))
+        found["turns a second in all"] = endpoint.count / (time.perf_counter() - begin)
+        memory = resident_mib()
+        found |= {"MiB with all active": memory["VmRSS"], "MiB of it anonymous": memory["RssAnon"]}
+        found["threads"] = float(threads())
+        found["files"] = float(sum(1 for _ in Path("/proc/self/fd").iterdir()))
+    found["MiB at most"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return found
+
+
+def _heard(house: int, serial: int) -> Notification:
+    notification = said(house, serial, f"number {serial}", serial)
+    place = type(notification.place)(
+        notification.place.id, notification.place.kind, notification.place.audience, bindings=(f"bench:g{house}",)
+    )
+    return type(notification)(**{**vars(notification), "place": place})
+
+
+def child(houses: int, active: int) -> None:
+    """Measure in this process; the result goes to standard output."""
+    with TemporaryDirectory() as folder:
+        sys.stdout.write(json.dumps(asyncio.run(_measure(Path(folder), houses, active))))
+
+
+def run(options: Options) -> Report:
+    houses, active = options.scaled(HOUSES), options.scaled(ACTIVE)
+    code = f"from tests.benchmarks.houses import child; import bot.cli, bot.discord_ui; child({houses}, {active})"
+    rounds: list[dict[str, Any]] = []
+    for _ in range(options.rounds):
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+        rounds.append(json.loads(done.stdout))
+    report = Report(f"{houses:,} constellations on disk, {active} active (each with {_MESSAGES} messages and turns)")
+    for what in rounds[0]:
+        unit, _, words = what.partition(" ") if what.split(" ")[0] in ("MiB", "ms", "s") else ("", "", what)
+        target = at_most(400) if what == "MiB with all active" else None
+        report.measures.append(Measure(words, unit, tuple(each[what] for each in rounds), target))
+    report.notes.append("Memory is VmRSS of a process with the whole program, discord.py too; no front end connected.")
+    return report

@@ -1,0 +1,50 @@
+"""The service as a process, watched from outside."""
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_READY_SECONDS = 60.0
+
+
+async def until_ready(process: asyncio.subprocess.Process, front_end: str, kept: list[str] | None = None) -> None:
+    """Until the service logs that a front end is connected; the lines so far are `kept`. Raises when it ends."""
+    lines = [] if kept is None else kept
+    async with asyncio.timeout(_READY_SECONDS):
+        async for line in _lines(process):
+            lines.append(line)
+            if line.startswith("{"):
+                event = json.loads(line)
+                if event.get("event") == "ready" and event.get("front_end") == front_end:
+                    return
+    raise RuntimeError("the service ended: " + "".join(lines[-20:]))
+
+
+async def _lines(process: asyncio.subprocess.Process) -> AsyncIterator[str]:
+    if process.stderr is None:
+        raise RuntimeError("the process was started without a pipe for its log")
+    while line := await process.stderr.readline():
+        yield line.decode(errors="replace")
+
+
+async def stopped(process: asyncio.subprocess.Process) -> str:
+    """End the service; the rest of its log."""
+    if process.returncode is None:
+        process.send_signal(signal.SIGTERM)
+    _out, log = await process.communicate()
+    return (log or b"").decode(errors="replace")
+
+
+def resident_mib(pid: int | str = "self") -> dict[str, float]:
+    """Memory of a process as the kernel counts it, in MiB: VmRSS, RssAnon (its own), RssFile (shared files)."""
+    lines = (Path("/proc") / str(pid) / "status").read_text().splitlines()
+    found = dict(line.split(":", 1) for line in lines if line.startswith(("VmRSS", "RssAnon", "RssFile")))
+    return {name: int(value.split()[0]) / 1024 for name, value in found.items()}
+
+
+def threads(pid: int | str = "self") -> int:
+    """How many threads a process has."""
+    return len(list((Path("/proc") / str(pid) / "task").iterdir()))

@@ -1,0 +1,176 @@
+"""What a turn costs beside the model, with a full memory: 100 blocks and 10,000 messages."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bot import context, lane
+from bot import turn as bot_turn
+from bot.tools.base import Toolset
+from memory import blocks, messages
+from memory.audience import Trust
+from memory.blocks import BlockType, NewBlock
+from memory.clock import utc_now
+from memory.database import Tx
+from memory.document import SYSTEM
+from memory.faults import commit_point
+from memory.ids import AgentId, PersonId, TurnId, snowflakes
+from tests.benchmarks.options import Options
+from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
+from tests.benchmarks.spans import Spans, timed, timed_writes
+from tests.benchmarks.words import Words
+from tests.benchmarks.world import GUILD, NAMES, Making, World, open_world, place, said
+
+_FILL = commit_point("bench.fill_turns")
+
+BLOCKS = 100
+MESSAGES = 10_000
+HERE = 2_000
+"""How many of the messages were said in the place of the turns; the others in nine other places."""
+_WARM = 20
+
+
+def fill_blocks(tx: Tx, agent: AgentId, count: int, words: Words) -> None:
+    """Half core, half working, every second working one pinned; three quarters are in every prompt."""
+    now = utc_now()
+    for number in range(count):
+        core = number % 2 == 0
+        new = NewBlock(
+            owner=agent,
+            label=f"{'topic' if core else 'work'}_{number}",
+            description=f"What you know about matter {number}.",
+            audience=GUILD,
+            trust=Trust.AGENT,
+            type=BlockType.CORE if core else BlockType.WORKING,
+            pinned=not core and number % 4 == 1,
+            content=words.text(400),
+        )
+        blocks.create_block(tx, new, SYSTEM, now)
+
+
+def fill_messages(tx: Tx, agent: AgentId, count: int, here: int, words: Words, first: int = 0) -> None:
+    """Question and answer in turn: the newest `here` of them in the first place, the others around."""
+    now = utc_now()
+    for number in range(count):
+        where = place(0 if number >= count - here else 1 + number // 2 % 9)
+        person = PersonId(f"bench:p{number // 2 % 10}")
+        if number % 2 == 0:
+            heard = messages.Heard(
+                where.id,
+                person,
+                NAMES[number // 2 % 10],
+                words.sentence(),
+                "bench",
+                f"old{first + number}",
+                GUILD,
+                Trust(2),
+                now,
+            )
+            messages.add_heard(tx, heard)
+        else:
+            turn = TurnId(snowflakes.next())
+            text = words.sentence(20)
+            row = messages.Said(
+                turn, 2, where.id, agent, person, "Carina", "assistant", text, "bench", GUILD, Trust.AGENT, now
+            )
+            messages.add_said(tx, row)
+
+
+@contextmanager
+def _watched(spans: Spans) -> Iterator[None]:
+    places = [
+        (lane, "begin_turn", "begin"),
+        (lane, "ensure_blocks", "begin:ensure"),
+        (lane, "reference_blocks", "begin:reference"),
+        (context, "gather", "gather"),
+        (context, "_history", "gather:history"),
+        (bot_turn, "arrivals", "arrivals"),
+        (Toolset, "specs", "specs"),
+        (blocks, "visible_blocks", "gather:blocks"),
+        (context, "render", "render"),
+    ]
+    with timed_writes(spans), timed(spans, places):
+        yield
+
+
+async def _turns(world: World, spans: Spans, words: Words, count: int) -> None:
+    for number in range(count):
+        busy = time.process_time()
+        heard = said(0, number % 10, words.sentence(), snowflakes.next())
+        accepted = time.perf_counter()
+        world.router.receive(heard)
+        await world.endpoint.until(world.endpoint.count + 1)
+        await world.router.delivered(heard.place.id)
+        spans.add("whole", accepted)
+        sample = spans.close()
+        sample["turn"] = spans.ended["turn.finish"] - spans.began["turn.begin"]
+        sample["sent"] = spans.ended["outbox.sent"] - accepted
+        sample["cpu"] = time.process_time() - busy
+        await asyncio.sleep(0.002)
+
+
+async def _round(folder: Path, options: Options) -> tuple[Spans, Spans]:
+    """Turns with nothing but their ends timed, then as many with every part timed."""
+    words, plain, spans = Words(7), Spans(), Spans()
+    async with open_world(Making(folder)) as world:
+
+        def fill(tx: Tx) -> None:
+            fill_blocks(tx, world.agent.id, BLOCKS, words)
+            fill_messages(tx, world.agent.id, MESSAGES, HERE, words)
+
+        await world.database.write(_FILL, fill)
+        with timed_writes(plain):
+            await _turns(world, plain, words, _WARM)
+            plain.forget()
+            await _turns(world, plain, words, options.scaled(300))
+        with _watched(spans):
+            await _turns(world, spans, words, options.scaled(300))
+    return plain, spans
+
+
+def run(options: Options) -> Report:
+    rounds = []
+    for _ in range(options.rounds):
+        with TemporaryDirectory() as folder:
+            rounds.append(asyncio.run(_round(Path(folder), options)))
+    report = Report("Turn without the model: 100 blocks (75 in the prompt), 10,000 messages (2,000 in the place)")
+    for what, name in (("claimed notification to outbox row", "turn"), ("accepted to sent", "sent")):
+        for share, limit in ((0.5, 10.0), (0.99, 50.0)):
+            found = tuple(percentile(plain.of(name), share) for plain, _ in rounds)
+            target = at_most(limit) if name == "turn" else None
+            report.measures.append(Measure(f"{what}, p{share * 100:.0f}", "ms", found, target))
+    busy = tuple(percentile(plain.of("cpu"), 0.5) for plain, _ in rounds)
+    report.measures.append(Measure("accepted to sent: processor time, p50", "ms", busy))
+    best = min((spans for _, spans in rounds), key=lambda spans: percentile(spans.of("turn"), 0.5))
+    report.details.append(Detail("Where it goes (best round)", ("step", "p50 ms", "p99 ms"), _breakdown(best)))
+    report.notes.append(f"{len(best.samples)} turns a round, one after the other; nothing else in the process.")
+    return report
+
+
+def _breakdown(spans: Spans) -> tuple[tuple[str, float, float], ...]:
+    return (
+        spans.row("accept: durable write of the notification", "inbox.accept"),
+        spans.row("begin: whole write", "turn.begin"),
+        spans.row("  · ensure blocks", "begin:ensure"),
+        spans.row("  · reference blocks", "begin:reference"),
+        spans.rest("  · rest of the unit", "begin", "begin:ensure", "begin:reference"),
+        spans.rest("  · BEGIN and COMMIT", "turn.begin:commit", "turn.begin:units"),
+        spans.rest("  · to the thread and back", "turn.begin", "turn.begin:commit"),
+        spans.row("gather: all looks", "gather"),
+        spans.row("  · visible blocks", "gather:blocks"),
+        spans.row("  · history", "gather:history"),
+        spans.row("tool schemas", "specs"),
+        spans.row("render", "render"),
+        spans.row("answer step: whole write", "turn.answer"),
+        spans.rest("  · BEGIN and COMMIT", "turn.answer:commit", "turn.answer:units"),
+        spans.row("finish: whole write (with its own look)", "turn.finish"),
+        spans.rest("  · BEGIN and COMMIT", "turn.finish:commit", "turn.finish:units"),
+        spans.row("all reads, as awaited", "read"),
+        spans.rest("  · to the thread and back", "read", "read:work"),
+        spans.rest("sum of reads beside gather", "read:work", "gather"),
+        spans.row("sending: durable write", "outbox.sending"),
+        spans.row("sent: write", "outbox.sent"),
+    )

@@ -1,0 +1,192 @@
+"""A constellation to measure in: real stores and the real router, an endpoint and a model that take no time."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot import events
+from bot.config import load_config
+from bot.houses import open_house
+from bot.lane import Patience
+from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
+from bot.notices import Notices
+from bot.packaging import package
+from bot.router import House, Router
+from bot.secrets import Redactor
+from bot.tools import make_tools
+from bot.turn import Kit, Limits
+from memory import agents
+from memory.agents import Agent
+from memory.audience import Audience, Trust
+from memory.clock import utc_now
+from memory.constellation import Constellations
+from memory.database import Database
+from memory.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
+from sources.base import Activity, BlockSpec, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
+
+SOURCE = "bench"
+GUILD = Audience("guild:bench:1")
+NAMES = ("Ana", "Bo", "Cem", "Dee", "Eli", "Fay", "Gus", "Hana", "Ivo", "Jun")
+
+
+class EchoModel:
+    """Answers at once with the words it was asked."""
+
+    name = "bench:echo"
+    context_window = 128_000
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.keep = False
+
+    async def complete(self, request: Request) -> AsyncIterator[Event]:
+        if self.keep:
+            self.requests.append(request)
+        yield self.answer(request)
+
+    def answer(self, request: Request) -> Answer:
+        return Answer(f"I heard: {newest(request).said}", (), Usage(), self.name)
+
+
+def newest(request: Request) -> UserMessage:
+    """What the person said last."""
+    return next(message for message in reversed(request.messages) if isinstance(message, UserMessage) and message.said)
+
+
+class Sink:
+    """An endpoint that takes everything at once and remembers it by place."""
+
+    max_length = 2000
+    has_previews = False
+    has_nonce = True
+    nonce_seconds = 100.0
+
+    def __init__(self) -> None:
+        self.sent: dict[PlaceId, list[str]] = defaultdict(list)
+        self.count = 0
+        self.last = 0.0
+        self._news = asyncio.Event()
+
+    def split(self, text: str) -> list[str]:
+        return [text]
+
+    async def send(self, delivery: Delivery) -> str:
+        self.sent[delivery.place].append(delivery.text)
+        self.count += 1
+        self.last = time.perf_counter()
+        self._news.set()
+        return str(delivery.id)
+
+    async def until(self, count: int) -> None:
+        """Until so many were sent."""
+        while self.count < count:
+            self._news.clear()
+            await self._news.wait()
+
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
+        return {}
+
+    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
+        return
+
+    async def withdraw(self, place: PlaceId, external_id: str) -> None:
+        return
+
+    async def show(self, activity: Activity) -> None:
+        return
+
+
+@dataclass(frozen=True)
+class World:
+    """A running router with one house."""
+
+    constellations: Constellations
+    house: ConstellationId
+    group: GroupId
+    agent: Agent
+    database: Database
+    router: Router
+    endpoint: Sink
+
+
+@dataclass
+class Making:
+    """What a world is made with."""
+
+    folder: Path
+    model: Model = field(default_factory=EchoModel)
+    watch: events.Watch = events.unwatched
+    prepare: Callable[[Database, AgentId], None] | None = None
+
+
+@asynccontextmanager
+async def open_world(making: Making) -> AsyncIterator[World]:
+    """The default constellation of an empty configuration, with the model and the endpoint put in."""
+    config = load_config({"CARINA_HOME": str(making.folder)}, making.folder)
+    endpoint = Sink()
+    async with Constellations.open(making.folder, utc_now) as constellations:
+        house_id, answering = await open_house(config, constellations, PersonId("bench:owner"), utc_now)
+        kit = make_kit(making.model, endpoint, making.watch)
+        house = House(house_id, answering, kit, Notices(PlaceId("bench:owner"), SOURCE))
+        router = Router(constellations, {house_id: house}, house_id, {SOURCE: endpoint}, lambda _: Patience(merge=0))
+        async with constellations.use(house_id) as database, running(router):
+            agent = (await database.read(agents.agents))[0]
+            yield World(constellations, house_id, answering.default, agent, database, router, endpoint)
+
+
+def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwatched) -> Kit:
+    async def choose(_agent: Agent) -> Model:
+        return model
+
+    return Kit(
+        model=choose,
+        tools=make_tools({SOURCE: endpoint}),
+        package=lambda _source, text: package(text, endpoint.split),
+        redact=Redactor(()).text,
+        clock=utc_now,
+        limits=Limits(),
+        watch=watch,
+    )
+
+
+@asynccontextmanager
+async def running(router: Router) -> AsyncIterator[None]:
+    """The router at work until the block ends."""
+    async with asyncio.TaskGroup() as tasks:
+        await router.start(tasks)
+        try:
+            yield
+        finally:
+            await router.drain(30)
+            router.stop()
+
+
+def place(number: int) -> Place:
+    """A channel of the guild."""
+    return Place(PlaceId(f"{SOURCE}:c{number}"), PlaceKind.GUILD, GUILD, f"channel-{number}", bindings=("bench:g1",))
+
+
+def said(channel: int, person: int, text: str, serial: int) -> Notification:
+    """A message, with the two ephemeral blocks that a front end brings along."""
+    speaker = PersonId(f"{SOURCE}:p{person}")
+    name = NAMES[person % len(NAMES)] + (str(person // len(NAMES)) if person >= len(NAMES) else "")
+    return Notification(
+        source=SOURCE,
+        external_id=f"m{serial}",
+        kind=Kind.MESSAGE,
+        place=place(channel),
+        speaker=Speaker(speaker, name, trust=Trust.APPROVED),
+        subject=f"m{serial}",
+        at=datetime.now(tz=UTC),
+        text=text,
+        position=f"{serial:020d}",
+        blocks=(
+            BlockSpec(f"channel:c{channel}", "Notes on this channel.", f"Channel: channel-{channel}\nServer: Bench"),
+            BlockSpec(f"user:p{person}", "Notes on the person who is speaking.", f"Name here: {name}", speaker),
+        ),
+    )

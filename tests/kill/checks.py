@@ -1,0 +1,175 @@
+"""What must hold after the last restart: on the server and in the store."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any
+
+from memory.database import Row, as_dict, connect
+from sources.discord.finding import PREFIX_ROOM
+from sources.text import sendable, split_text
+from tests.kill.ground import Case
+from tests.kill.lives import Home
+from tests.kill.scenarios import Scenario
+from tests.wire.discord import Channel
+from tests.wire.discord.messages import DEFAULT, REPLY
+
+SETTLE_SECONDS = 60.0
+LOOK_SECONDS = 0.05
+
+
+class Store:
+    """The constellation of a data folder, read beside the running service."""
+
+    def __init__(self, home: Home) -> None:
+        with closing(connect(home.data / "global.db", read_only=True)) as raw:
+            found = raw.execute("SELECT db_path FROM constellations").fetchall()
+        assert len(found) == 1, f"one constellation was expected, not {len(found)}"
+        self.path = home.data / found[0]["db_path"]
+
+    def all(self, sql: str, *values: Any) -> list[Row]:
+        with closing(connect(self.path, read_only=True)) as raw:
+            return raw.execute(sql, values).fetchall()
+
+    def count(self, sql: str, *values: Any) -> int:
+        return int(self.all(sql, *values)[0][0])
+
+    def open_work(self) -> dict[str, int]:
+        """What is not finished yet; notices to an owner who is not there may wait."""
+        return {
+            "inbox": self.count("SELECT count(*) FROM inbox WHERE status IN ('received', 'claimed')"),
+            "turns": self.count("SELECT count(*) FROM turns WHERE status = 'running'"),
+            "outbox": self.count(
+                """SELECT count(*) FROM outbox WHERE place_id <> 'terminal:local'
+                   AND (status IN ('pending', 'sending') OR (kind = 'preview' AND status = 'sent'))"""
+            ),
+        }
+
+
+async def until(true: Callable[[], bool], seconds: float, what: Callable[[], str]) -> None:
+    """Look again and again until it is true."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not true():
+                await asyncio.sleep(LOOK_SECONDS)
+    except TimeoutError:
+        raise AssertionError(what()) from None
+
+
+async def settled(case: Case) -> Store:
+    """Wait until everything that was said is in the inbox and nothing is open."""
+    store = Store(case.home)
+
+    def accepted() -> bool:
+        known = {row["external_id"] for row in store.all("SELECT external_id FROM inbox WHERE kind = 'message'")}
+        return {str(said.id) for said in case.said} <= known
+
+    await until(accepted, SETTLE_SECONDS, lambda: "a message was lost: it never came into the inbox")
+    await until(
+        lambda: not any(store.open_work().values()),
+        SETTLE_SECONDS,
+        lambda: f"not finished: {store.open_work()}; {_shown(store)}",
+    )
+    return store
+
+
+def check(scenario: Scenario, case: Case, store: Store) -> list[str]:
+    """Everything that is wrong, in words."""
+    places = _places(scenario, case)
+    wrong = [f"model: {one.problem}" for one in case.model.requests if one.problem]
+    if len(places) != 1:
+        return [*wrong, f"{len(places)} places to answer in"]
+    wrong += _on_the_server(places[0], _pieces(scenario, scenario.answer), scenario.speaker, case.since)
+    if scenario.direct_text:
+        wrong += _on_the_server(case.direct, _pieces(scenario, scenario.direct_text), "", case.since)
+    wrong += _in_the_store(scenario, case, store)
+    return wrong
+
+
+def _places(scenario: Scenario, case: Case) -> Sequence[Channel]:
+    match scenario.where:
+        case "direct":
+            return [case.direct]
+        case "thread":
+            return case.channel.threads
+        case _:
+            return [case.channel]
+
+
+def _pieces(scenario: Scenario, text: str) -> list[str]:
+    room = PREFIX_ROOM if scenario.speaker else 0
+    pieces = split_text(sendable(text), 2000 - room) if text else []
+    assert "".join("".join(pieces).split()) == "".join(text.split())
+    return pieces
+
+
+def _on_the_server(place: Channel, pieces: list[str], speaker: str, since: int) -> list[str]:
+    """Exactly these messages stand there, in order, and each was only ever in one message."""
+    standing = [post for post in place.from_bot if post.id > since and post.kind in (DEFAULT, REPLY)]
+    wrong = []
+    if [post.content for post in standing] != pieces:
+        wrong.append(f"{place!r} shows {[_short(post.content) for post in standing]}, wanted {len(pieces)} pieces")
+    for piece in pieces:
+        once = {entry.message_id for entry in place.log if entry.from_bot and entry.content == piece}
+        if len(once) != 1:
+            wrong.append(f"said in {len(once)} messages: {_short(piece)}")
+    if speaker and any(post.author_name != speaker or post.webhook is None for post in standing):
+        wrong.append(f"not said by the webhook as {speaker}: {[post.author_name for post in standing]}")
+    return wrong
+
+
+def _in_the_store(scenario: Scenario, case: Case, store: Store) -> list[str]:
+    said = {str(message.id) for message in case.said}
+    inbox = [row for row in store.all("SELECT * FROM inbox WHERE kind = 'message'") if row["external_id"] in said]
+    turns = {row["turn_id"] for row in inbox if row["turn_id"] is not None}
+    outbox = [row for row in store.all("SELECT * FROM outbox ORDER BY id") if row["turn_id"] in turns]
+    texts = [row for row in outbox if row["kind"] == "text"]
+    wrong = []
+    if [row["status"] for row in inbox] != [scenario.inbox] * len(said):
+        wrong.append(f"inbox: {[row['status'] for row in inbox]}")
+    if not {row["status"] for row in texts} <= scenario.outbox:
+        wrong.append(f"outbox: {[row['status'] for row in texts]}")
+    sent = [row for row in texts if row["status"] == "sent"]
+    wanted = len(_pieces(scenario, scenario.answer)) + bool(scenario.direct_text)
+    if len(sent) != wanted or len({row["external_id"] for row in sent}) != wanted:
+        wrong.append(f"outbox: {len(sent)} rows sent, wanted {wanted}")
+    if any(row["kind"] == "preview" and row["status"] != "withdrawn" for row in outbox):
+        wrong.append("a preview was left")
+    notices = store.count("SELECT count(*) FROM outbox WHERE key LIKE 'notice/%'")
+    if notices != scenario.notices:
+        wrong.append(f"{notices} notices to the owner")
+    return wrong + _transcript(scenario, store, turns) + _memory(scenario, store) + _usage(case, store, turns)
+
+
+def _transcript(scenario: Scenario, store: Store, turns: set[int]) -> list[str]:
+    rows = store.all("SELECT * FROM messages WHERE role = 'assistant' AND content <> ''")
+    answers = [row["content"] for row in rows if row["batch_id"] in turns]
+    return [] if answers in ([scenario.answer], []) or not scenario.answer else [f"transcript: {len(answers)} answers"]
+
+
+def _memory(scenario: Scenario, store: Store) -> list[str]:
+    entries = store.all("SELECT content, reinforcement FROM archival_entries")
+    if len(entries) == scenario.entries and not any(row["reinforcement"] for row in entries):
+        return []
+    return [f"memory: {[(row['content'], row['reinforcement']) for row in entries]}"]
+
+
+def _usage(case: Case, store: Store, turns: set[int]) -> list[str]:
+    """Each request is paid at most once, each answer in the transcript at least once."""
+    rows = store.all("SELECT turn_id, input_tokens, output_tokens FROM model_usage")
+    paid = [row for row in rows if row["turn_id"] in turns]
+    answers = store.all("SELECT DISTINCT batch_id FROM messages WHERE role = 'assistant'")
+    least = sum(row["batch_id"] in turns for row in answers)
+    if not least <= len(paid) <= len(case.model.requests) or any(row["input_tokens"] <= 0 for row in paid):
+        return [f"usage: {len(paid)} rows for {len(case.model.requests)} requests"]
+    return []
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 60 else f"{text[:25]}...{text[-25:]}"
+
+
+def _shown(store: Store) -> str:
+    inbox = store.all("SELECT kind, status, attempts, last_error FROM inbox")
+    outbox = store.all("SELECT key, kind, status, attempts, last_error FROM outbox")
+    return f"inbox {[as_dict(row) for row in inbox]}, outbox {[as_dict(row) for row in outbox]}"

@@ -1,0 +1,140 @@
+"""One life of the program: a process, started with or without a fault, watched to its end."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LAUNCH = Path(__file__).parent / "launch"
+START_SECONDS = 40.0
+END_SECONDS = 60.0
+KILLED = -signal.SIGKILL
+
+
+@dataclass
+class Home:
+    """A data folder with its configuration, and the points that all lives on it have reached."""
+
+    folder: Path
+    toml: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "carina.toml").write_text(self.toml, "utf-8")
+        self.trace_file.touch()
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def trace_file(self) -> Path:
+        return self.folder / "trace"
+
+    @property
+    def trace(self) -> list[str]:
+        """Every "name:side" that was reached, in order."""
+        return self.trace_file.read_text("utf-8").splitlines()
+
+    def variables(self, more: Mapping[str, str]) -> dict[str, str]:
+        given = {**self.environment, **more}
+        paths = [given.get("PYTHONPATH", ""), str(LAUNCH), str(ROOT)]
+        return {
+            **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
+            **given,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "KILL_TEST_TRACE": str(self.trace_file),
+            "CARINA_HOME": str(self.data),
+            "CARINA_CONFIG": str(self.folder / "carina.toml"),
+            "NO_COLOR": "1",
+        }
+
+
+class Life:
+    """A running process; its log is kept."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._ready = asyncio.Event()
+        self._ended = asyncio.Event()
+        self.lines: list[str] = []
+        self.said = ""
+        """What it wrote to standard output."""
+        self.reading = asyncio.gather(self._read_log(), self._read_output())
+
+    @property
+    def code(self) -> int | None:
+        return self._process.returncode
+
+    async def ready(self, seconds: float = START_SECONDS) -> bool:
+        """Wait until Discord is connected; False when the process ended before."""
+        await self._first(self._ready, self._ended, seconds=seconds)
+        return self._ready.is_set()
+
+    async def end(self, seconds: float = END_SECONDS) -> int:
+        """Wait for the end; gives the exit code, negative for a signal. Raises TimeoutError."""
+        await self._first(self._ended, seconds=seconds)
+        await self.reading
+        return await self._process.wait()
+
+    async def stop(self) -> int:
+        """SIGTERM, and wait."""
+        self._process.send_signal(signal.SIGTERM)
+        return await self.end()
+
+    async def _first(self, *events: asyncio.Event, seconds: float) -> None:
+        waiting = [asyncio.create_task(event.wait()) for event in events]
+        done, _ = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        if not done:
+            raise TimeoutError(f"the process did not get on within {seconds} s:\n" + "\n".join(self.lines[-20:]))
+
+    async def _read_log(self) -> None:
+        assert self._process.stderr is not None
+        async for raw in self._process.stderr:
+            line = raw.decode("utf-8", "replace").rstrip("\n")
+            self.lines.append(line)
+            if line.startswith("{"):
+                event = json.loads(line)
+                if event.get("event") == "ready" and event.get("front_end") == "discord":
+                    self._ready.set()
+        await self._process.wait()
+        self._ended.set()
+
+    async def _read_output(self) -> None:
+        assert self._process.stdout is not None
+        self.said = (await self._process.stdout.read()).decode("utf-8", "replace")
+
+
+@contextlib.asynccontextmanager
+async def living(home: Home, *arguments: str, **variables: str) -> AsyncIterator[Life]:
+    """A process on a home for as long as the block lasts; what still runs then is killed."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "bot",
+        *arguments,
+        cwd=home.folder,
+        env=home.variables(variables),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=2**24,
+    )
+    life = Life(process)
+    try:
+        yield life
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await life.reading
+        await process.wait()

@@ -1,0 +1,34 @@
+"""Every fault point of the program, and those that no message can reach."""
+
+import importlib
+import pkgutil
+from functools import cache
+
+from memory.faults import faults
+
+PACKAGES = ("memory", "sources", "bot")
+
+EXEMPT = {
+    # No tool leaves the process yet: all of them write memory or read it. The first one that does must be covered.
+    "turn.tool_begin": "only a tool that leaves the process begins by a step of its own",
+    "tool.outside": "no tool leaves the process yet",
+    # An owner's command, not a message.
+    "inbox.revive": "`carina inbox retry`",
+    # Neither has to do with an answer, and both wait minutes or for a caller.
+    "discord.presence": "shown by a front end about itself; no message causes it",
+    "discord.probe": "asked after five silent minutes, says nothing to anybody",
+    # Answers through webhooks have no previews, so nothing of a webhook is ever edited or deleted for one.
+    "discord.webhook_change": "changes a webhook's message; only previews are changed, and webhooks have none",
+}
+"""Points that handling messages does not reach, and why."""
+
+
+@cache
+def all_points() -> frozenset[str]:
+    """The names of all points, by importing every module of the program."""
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for found in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not found.name.endswith("__main__"):
+                importlib.import_module(found.name)
+    return frozenset(point.name for point in faults.all())

@@ -1,0 +1,298 @@
+"""The scenarios: what happens in a case, what must come of it, and where the program is killed in it."""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from tests.kill.ground import LATE, SOON, TOML, Restart
+from tests.kill.script import (
+    Act,
+    Rule,
+    after_memory,
+    always,
+    ask,
+    ask_a_slow_webhook,
+    ask_and_delete,
+    ask_and_delete_while_shown,
+    ask_and_edit,
+    ask_directly,
+    ask_twice,
+    ask_where_it_may_not_speak,
+    ask_with_a_file,
+    unless_changed,
+    when_both_are_heard,
+    with_a_word_aside,
+    words,
+    written_slowly,
+)
+from tests.wire.model import Answer, Slow
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`points`: what it has to reach, and, unless `whole`, all that it is killed at.
+
+    `earlier` are the deaths of lives before the one that is killed at a point, and how long each restart takes.
+    """
+
+    name: str
+    act: Act
+    rule: Rule
+    points: frozenset[str]
+    answer: str = ""
+    toml: str = TOML
+    whole: bool = False
+    from_start: bool = False
+    """Whether points count that are reached before anything is said."""
+    fresh: bool = False
+    earlier: tuple[tuple[str, Restart], ...] = ()
+    restarts: tuple[Restart, ...] = (SOON, LATE)
+    speaker: str = ""
+    """The name under which a webhook must have spoken."""
+    where: str = "channel"
+    """channel, direct or thread."""
+    entries: int = 0
+    direct_text: str = ""
+    """What must have been said directly beside the answer."""
+    privileged: frozenset[str] = frozenset({"members", "presences", "message_content"})
+    inbox: str = "done"
+    outbox: frozenset[str] = frozenset({"sent", "withdrawn"})
+    notices: int = 0
+    variables: dict[str, str] = field(default_factory=dict)
+    """For the process, beside what every case gives it."""
+    never: frozenset[str] = frozenset()
+    """Points that must not be reached."""
+
+
+# ------------------------------------------------------------------------------------------------------- scenarios
+
+LONG = words("the bicycle", 5_000)
+NAMED = TOML + "show_names = true\n"
+SPINE = frozenset(
+    ["inbox.accept", "turn.begin", "model.complete", "turn.answer", "turn.finish", "outbox.sending", "outbox.sent"]
+)
+ONLY_SOON = (SOON,)
+
+_make = partial(Scenario, act=ask, rule=always(LONG), answer=LONG)
+
+MAIN = (
+    _make(
+        "three_chunks",
+        rule=after_memory(LONG),
+        points=SPINE | {"turn.tool", "turn.tool_end", "discord.send", "discord.lines", "discord.typing"},
+        whole=True,
+        entries=1,
+    ),
+    _make(
+        "streamed",
+        rule=written_slowly(LONG, 0.05, 30),
+        points=SPINE | {"outbox.preview", "discord.send", "discord.edit"},
+        whole=True,
+    ),
+    _make(
+        "webhook",
+        points=SPINE | {"discord.webhooks", "discord.webhook_send"},
+        toml=NAMED,
+        whole=True,
+        speaker="Carina",
+    ),
+    _make(
+        "webhook_streamed",
+        rule=written_slowly(LONG, 0.05, 30),
+        points=frozenset({"outbox.preview"}),
+        never=frozenset({"discord.send", "discord.edit"}),
+        toml=NAMED,
+        speaker="Carina",
+    ),
+)
+
+CHANGES = (
+    _make(
+        "joined",
+        act=ask_twice,
+        rule=when_both_are_heard("that makes two things"),
+        answer="that makes two things",
+        points=frozenset({"inbox.accept", "turn.join"}),
+        restarts=ONLY_SOON,
+        entries=1,
+    ),
+    _make(
+        "edited",
+        act=ask_and_edit,
+        rule=unless_changed("as you say now", remember=False),
+        answer="as you say now",
+        points=frozenset({"inbox.accept", "turn.restart"}),
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "edited_late",
+        act=partial(ask_and_edit, after=2),
+        rule=unless_changed("as you say now", remember=True),
+        answer="as you say now",
+        points=frozenset({"inbox.accept", "turn.tell"}),
+        restarts=ONLY_SOON,
+        entries=1,
+    ),
+    _make(
+        "deleted",
+        act=ask_and_delete,
+        rule=lambda _: Slow(8, Answer("too late")),
+        answer="",
+        points=frozenset({"inbox.accept", "turn.cancel"}),
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "deleted_while_shown",
+        act=ask_and_delete_while_shown,
+        rule=written_slowly(LONG, 0.1, 80),
+        answer="",
+        points=frozenset({"inbox.accept", "turn.cancel", "discord.withdraw", "outbox.preview_gone"}),
+    ),
+)
+
+AGAIN = (
+    _make(
+        "taken_up_again",
+        points=frozenset({"turn.attempt"}),
+        from_start=True,
+        earlier=(("turn.answer:before", SOON),),
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "read_back",
+        points=frozenset({"discord.history", "inbox.accept"}),
+        from_start=True,
+        earlier=(("inbox.accept:before", SOON),),
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "said_by_nonce",
+        points=frozenset({"outbox.sending", "outbox.sent", "discord.send"}),
+        from_start=True,
+        earlier=(("discord.send:after:2", SOON),),
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "found_there",
+        points=frozenset({"discord.find", "outbox.sent"}),
+        from_start=True,
+        earlier=(("discord.send:after:2", LATE),),
+        restarts=(LATE,),
+    ),
+    _make(
+        "not_found_there",
+        points=frozenset({"discord.find", "outbox.again", "discord.send"}),
+        from_start=True,
+        earlier=(("discord.send:before:2", LATE),),
+        restarts=(LATE,),
+    ),
+    _make(
+        "webhook_found_there",
+        points=frozenset({"discord.webhooks", "discord.find", "outbox.sent"}),
+        toml=NAMED,
+        speaker="Carina",
+        from_start=True,
+        earlier=(("discord.webhook_send:after:2", SOON),),
+        restarts=ONLY_SOON,
+    ),
+)
+
+TROUBLE = (
+    _make(
+        "stumbles_once",
+        points=frozenset({"turn.postpone"}),
+        variables={"KILL_TEST_STUMBLE": "1"},
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "given_up",
+        points=frozenset({"turn.bury"}),
+        answer="",
+        toml=TOML + "[limits]\nattempts = 1\n",
+        from_start=True,
+        earlier=(("model.complete:before", SOON),),
+        restarts=ONLY_SOON,
+        inbox="dead",
+        notices=1,
+    ),
+    _make(
+        "asked_to_wait",
+        act=ask_a_slow_webhook,
+        points=frozenset({"outbox.retry"}),
+        toml=NAMED,
+        speaker="Carina",
+    ),
+    _make(
+        "not_allowed",
+        act=ask_where_it_may_not_speak,
+        points=frozenset({"outbox.closed"}),
+        answer="",
+        outbox=frozenset({"failed", "withdrawn"}),
+        notices=1,
+    ),
+)
+
+PLACES = (
+    _make(
+        "in_a_thread",
+        act=ask_with_a_file,
+        points=frozenset({"discord.thread", "discord.attachment", "discord.lines"}),
+        toml='[discord]\ndefault_mode = "mention"\nauto_thread = true\nmerge_seconds = 0\n',
+        where="thread",
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "directly",
+        act=ask_directly,
+        points=frozenset({"discord.member", "discord.send"}),
+        where="direct",
+        privileged=frozenset({"message_content"}),
+    ),
+    _make(
+        "directly_after_a_restart",
+        act=ask_directly,
+        points=frozenset({"discord.channel", "discord.history", "discord.look_up", "discord.find"}),
+        where="direct",
+        from_start=True,
+        earlier=(("discord.send:after:2", LATE),),
+        restarts=(LATE,),
+    ),
+    _make(
+        "also_elsewhere",
+        rule=with_a_word_aside("I told you there", "a word aside"),
+        answer="I told you there",
+        direct_text="a word aside",
+        points=frozenset({"discord.open_direct", "turn.tool", "outbox.sending"}),
+    ),
+    _make(
+        "first_start",
+        points=frozenset(
+            {
+                "constellation.ensure",
+                "constellation.seed",
+                "constellation.bind",
+                "cursor.note",
+                "discord.login",
+                "discord.sync_commands",
+            }
+        ),
+        toml=TOML + '[[groups]]\nname = "Main"\nplaces = ["terminal:local"]\n',
+        from_start=True,
+        fresh=True,
+        restarts=ONLY_SOON,
+    ),
+    _make(
+        "first_words",
+        points=frozenset({"discord.lines", "inbox.accept"}),
+        fresh=True,
+        restarts=ONLY_SOON,
+    ),
+)
+
+GROUPS = {
+    **{scenario.name: (scenario,) for scenario in MAIN},
+    "changes": CHANGES,
+    "again": AGAIN,
+    "trouble": TROUBLE,
+    "places": PLACES,
+}
+ALL = tuple(scenario for group in GROUPS.values() for scenario in group)

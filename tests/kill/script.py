@@ -1,0 +1,132 @@
+"""What the model answers and what the person does, in the scenarios of the matrix."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from tests.kill.ground import Case
+from tests.wire.discord import Upload
+from tests.wire.model import Answer, Call, Calls, Reply, Request, Slow
+
+Act: TypeAlias = Callable[[Case], Awaitable[object]]
+Rule: TypeAlias = Callable[[list[Request]], Reply]
+"""From all requests so far, the newest last, to the answer."""
+
+
+def words(topic: str, length: int) -> str:
+    """A text without repetition, so that each message of it can be told apart."""
+    sentences: list[str] = []
+    while sum(map(len, sentences)) < length:
+        sentences.append(f"Sentence {len(sentences) + 1} about {topic} is unlike any other one.")
+    return " ".join(sentences)
+
+
+# ------------------------------------------------------------------------------------------ what the model answers
+
+
+def always(text: str) -> Rule:
+    return lambda _: Answer(text)
+
+
+def written_slowly(text: str, pace: float, chunks: int) -> Rule:
+    return lambda _: Answer(text, chunks=chunks, pace=pace)
+
+
+def after_memory(text: str) -> Rule:
+    """Stores something, looks something up, then answers."""
+
+    def rule(requests: list[Request]) -> Reply:
+        results = requests[-1].results
+        if not results:
+            return Calls(Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"}))
+        if results[-1].startswith(("stored", "it was known")):
+            return Calls(Call("search", {"query": "bicycle"}))
+        return Answer(text)
+
+    return rule
+
+
+def unless_changed(text: str, *, remember: bool) -> Rule:
+    """Thinks for long, and answers once the words have changed to `new words`."""
+
+    def rule(requests: list[Request]) -> Reply:
+        newest = requests[-1]
+        heard = " ".join(str(message.get("content")) for message in newest.messages)
+        if remember and not any(message["role"] == "tool" for message in newest.messages):
+            return Calls(Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"}))
+        return Answer(text) if "new words" in heard else Slow(8, Answer("too late"))
+
+    return rule
+
+
+def when_both_are_heard(text: str) -> Rule:
+    """Stores something while the person says more, and answers once it has heard that."""
+
+    def rule(requests: list[Request]) -> Reply:
+        newest = requests[-1]
+        if not any(message["role"] == "tool" for message in newest.messages):
+            call = Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"})
+            return Slow(2, Calls(call))
+        heard = " ".join(str(message.get("content")) for message in newest.messages)
+        return Answer(text) if "and one thing more" in heard else Slow(4, Answer("too early"))
+
+    return rule
+
+
+def with_a_word_aside(text: str, aside: str) -> Rule:
+    def rule(requests: list[Request]) -> Reply:
+        if requests[-1].results:
+            return Answer(text)
+        return Calls(Call("send_message", {"target_type": "person", "content": aside}))
+
+    return rule
+
+
+# ------------------------------------------------------------------------------------------- what the person does
+
+
+async def ask(case: Case) -> None:
+    await case.say("tell me all about my bicycle <@bot>")
+
+
+async def ask_directly(case: Case) -> None:
+    await case.say("tell me all about my bicycle", case.direct)
+
+
+async def ask_with_a_file(case: Case) -> None:
+    upload = Upload("notes.txt", b"the bicycle is green", content_type="text/plain")
+    text = "what do these notes say <@bot>"
+    case.said.append(await case.ground.ana.say(case.channel, text, attachments=[upload]))
+
+
+async def ask_and_edit(case: Case, *, after: int = 1) -> None:
+    said = await case.say("the old words")
+    await case.asked("the old words", after)
+    await case.ground.ana.edit(said, "the new words")
+
+
+async def ask_twice(case: Case) -> None:
+    await case.say("the first thing")
+    await case.asked("the first thing")
+    await case.say("and one thing more")
+
+
+async def ask_and_delete(case: Case) -> None:
+    said = await case.say("the old words")
+    await case.asked("the old words")
+    await case.ground.ana.delete(said)
+
+
+async def ask_and_delete_while_shown(case: Case) -> None:
+    said = await case.say("the old words")
+    await case.channel.wait_for_bot(lambda post: post.text.endswith("…"), after=said, timeout=60)
+    await case.ground.ana.delete(said)
+
+
+async def ask_a_slow_webhook(case: Case) -> None:
+    case.server.faults.rate_limit("POST", "/webhooks/*/*", 1.0)
+    await ask(case)
+
+
+async def ask_where_it_may_not_speak(case: Case) -> None:
+    case.server.faults.fail("POST", f"/channels/{case.channel.id}/messages", 403, code=50013, times=99)
+    await ask(case)

@@ -1,0 +1,78 @@
+"""The same at the terminal: a chat that is killed, and one that comes after it."""
+
+import asyncio
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.kill.checks import Store
+from tests.kill.lives import KILLED, Home, living
+from tests.wire.model import Answer, Call, Calls, ModelServer, Reply, Request
+
+FIRST, SECOND = "please remember that my bicycle is green", "and what now?"
+FIRST_ANSWER, SECOND_ANSWER = "I shall remember the bicycle.", "Now we wait for the rain to end."
+RESTART_SECONDS = 1.0
+POINTS = frozenset(["terminal.journal", "outbox.release"])
+JOURNALED = frozenset(["terminal.journal:after", "outbox.sent:before", "outbox.sent:after"])
+"""Deaths between journal and screen: the text counts as shown (see sources/terminal.py)."""
+NUMBERS = itertools.count(1)
+
+
+def answer(request: Request) -> Reply:
+    """Stores the fact once, then answers the newest line."""
+    if not any(message["role"] == "tool" for message in request.messages):
+        return Calls(Call("recall", {"operation": "insert", "content": "The bicycle is green.", "label": "bike"}))
+    return Answer(SECOND_ANSWER if SECOND in request.last_user else FIRST_ANSWER)
+
+
+@dataclass(frozen=True)
+class Chatted:
+    """What two chats came to."""
+
+    trace: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+async def chat(folder: Path, model: ModelServer, fault: str) -> Chatted:
+    """A chat that dies at the fault, or ends when there is none, and a second one after it."""
+    home = Home(folder / f"chat-{next(NUMBERS)}", "", {**model.environment(), "CARINA_MODEL": "openai:scripted"})
+    wrong: list[str] = []
+    shown: list[str] = []
+    for text, armed in ((FIRST, fault), (SECOND, "")):
+        async with living(home, "chat", "--once", text, CARINA_FAULT=armed) as life:
+            code = await life.end()
+        shown.append(life.said)
+        if code != (KILLED if armed else 0):
+            wrong += [f"the chat ended with {code}", *life.lines[-15:]]
+        if armed:
+            await asyncio.sleep(RESTART_SECONDS)
+    try:
+        wrong += _check(Store(home), shown, fault)
+    except AssertionError as error:
+        wrong.append(str(error))
+    return Chatted(tuple(home.trace), tuple(wrong))
+
+
+def _check(store: Store, shown: list[str], fault: str) -> list[str]:
+    wrong = []
+    inbox = store.all("SELECT * FROM inbox ORDER BY id")
+    outbox = store.all("SELECT * FROM outbox ORDER BY id")
+    if not inbox or {row["status"] for row in inbox} != {"done"}:
+        wrong.append(f"inbox: {[row['status'] for row in inbox]}")
+    if {row["status"] for row in outbox} != {"sent"}:
+        wrong.append(f"outbox: {[(row['key'], row['status']) for row in outbox]}")
+    transcript = store.all("SELECT content FROM messages WHERE role = 'assistant' AND content <> '' ORDER BY id")
+    answers = [row["content"] for row in transcript]
+    if len(set(answers)) != len(answers) or answers != [row["content"] for row in outbox]:
+        wrong.append(f"transcript: {answers}")
+    if not answers or answers[-1] != SECOND_ANSWER:
+        wrong.append(f"the second line was not answered: {answers}")
+    for text in answers:
+        times = "\n".join(shown).count(text)
+        least = 0 if text == FIRST_ANSWER and fault in JOURNALED else 1
+        if not least <= times <= 1:
+            wrong.append(f"shown {times} times: {text}")
+    entries = store.all("SELECT reinforcement FROM archival_entries")
+    if [row["reinforcement"] for row in entries] != [0]:
+        wrong.append(f"memory: {len(entries)} entries")
+    return wrong

@@ -1,0 +1,79 @@
+"""The kill matrix: the program dies at every point where it may, and nothing is lost or said twice.
+
+See README.md. The points are enumerated by the program; what no scenario reaches must stand in `points.EXEMPT`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.kill import terminal
+from tests.kill.ground import LATE, SOON
+from tests.kill.playing import AT_ONCE, Grounds, Kill
+from tests.kill.points import EXEMPT, all_points
+from tests.kill.scenarios import ALL, GROUPS
+from tests.wire.model import ModelServer
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SAMPLE = (
+    ("three_chunks", Kill("turn.tool:after", SOON)),
+    ("three_chunks", Kill("discord.send:after:2", LATE)),
+    ("streamed", Kill("discord.edit:after", SOON)),
+)
+"""What runs with the fast tests."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def grounds(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Grounds]:
+    async with Grounds.start(tmp_path_factory.mktemp("kill")) as grounds:
+        yield grounds
+
+
+async def test_every_point_is_covered_or_exempt() -> None:
+    covered = frozenset(terminal.POINTS).union(*(scenario.points for scenario in ALL))
+    assert sorted(all_points() - covered - EXEMPT.keys()) == [], "add a scenario that reaches them"
+    assert sorted((covered | EXEMPT.keys()) - all_points()) == [], "these points do not exist any more"
+    assert sorted(covered & EXEMPT.keys()) == []
+
+
+@pytest.mark.timeout(300)
+async def test_a_few_deaths(grounds: Grounds) -> None:
+    named = {scenario.name: scenario for scenario in ALL}
+    played = await asyncio.gather(*(grounds.play_all(named[name], [kill]) for name, kill in SAMPLE))
+    wrong = [line for lines in played for line in lines]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("group", GROUPS)
+async def test_kill_at_each_point(grounds: Grounds, group: str) -> None:
+    played = await asyncio.gather(*map(grounds.kill_at_each, GROUPS[group]))
+    wrong = [line for lines in played for line in lines]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+async def test_kill_a_chat_at_each_point(tmp_path: Path) -> None:
+    room = asyncio.Semaphore(AT_ONCE)
+    async with ModelServer.start() as model:
+        model.default = terminal.answer
+        survey = await terminal.chat(tmp_path, model, "")
+        assert not survey.wrong, "\n".join(survey.wrong)
+        faults = list(dict.fromkeys(survey.trace))
+        reached = {fault.partition(":")[0] for fault in faults}
+        assert reached >= terminal.POINTS
+        assert not reached & EXEMPT.keys()
+
+        async def die(fault: str) -> list[str]:
+            async with room:
+                chatted = await terminal.chat(tmp_path, model, fault)
+            return [f"\n{fault}:", *chatted.wrong] if chatted.wrong else []
+
+        wrong = [line for lines in await asyncio.gather(*map(die, faults)) for line in lines]
+    assert not wrong, "\n".join(wrong)
