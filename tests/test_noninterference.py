@@ -51,7 +51,6 @@ ANNS, BOBS, OLGAS = direct(ANN, "guild", "abroad"), direct(BOB, "guild"), direct
 PLACES = [HALL, ATTIC, DEN, PORT, CELLAR, ANNS, BOBS, OLGAS]
 WHO = {ANNS.id: [ANN], BOBS.id: [BOB], OLGAS.id: [OLGA]}
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]
-"""All of one length, so that two secrets have the same length too."""
 ORDERS = ["remember", "label", "note", "find", "list", "read", "add", "forget", "tell", "whisper", "show", "fail"]
 
 
@@ -91,15 +90,13 @@ def _line(place: Place) -> st.SearchStrategy[Line]:
     )
 
 
-def _pair(count: int) -> st.SearchStrategy[tuple[str, str]]:
-    words = st.lists(st.sampled_from(WORDS), min_size=count, max_size=count).map(" ".join)
-    return st.tuples(words, words).filter(lambda pair: pair[0] != pair[1])
-
+secrets = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+"""Not even how long it is may be seen."""
 
 worlds = st.builds(
     World,
     lines(4),
-    st.integers(1, 4).flatmap(_pair),
+    st.tuples(secrets, secrets).filter(lambda pair: pair[0] != pair[1]),
     st.lists(st.sampled_from(ORDERS), min_size=1, max_size=4).map(tuple),
     lines(6),
 )
@@ -252,7 +249,7 @@ def test_what_is_said_to_one_person_alone_changes_nothing_anywhere_else(world: W
     assert one.elsewhere == other.elsewhere
 
 
-SECRETS = "dentist mondays", "lantern recipes"
+SECRETS = "dentist mondays", "lantern recipes harbour"
 
 
 def world_of(told: tuple[str, ...], *orders: str) -> World:
