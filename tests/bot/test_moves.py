@@ -1,0 +1,188 @@
+"""What a turn does next, as a pure function: a table of cases, and rules that hold whatever happens."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.context import Asked, Material
+from bot.models.base import Call
+from bot.moves import Cancel, Finish, Move, Restart, Tell, Think, Use, next_move, wordings
+from memory.agents import Agent
+from memory.audience import Scope, Trust, guild_audience
+from memory.ids import AgentId, GuildId, MessageId, PlaceId, TurnId
+from memory.messages import Message
+from memory.turns import Step, Turn
+from tests.bot.parts import ANN, NOON
+
+GUILD = guild_audience(GuildId("discord:guild"))
+AGENT = Agent(AgentId("agt"), "Carina", "", "", "", ())
+TURN = Turn(TurnId(1), AGENT.id, None, PlaceId("discord:hall"), ANN.id, Scope(GUILD), Trust.APPROVED, (), 0, NOON)
+MOST = 4
+
+
+def message(number: int = 1, revision: int = 0, *, gone: bool = False) -> Asked:
+    found = Message(
+        id=MessageId(number),
+        place=TURN.place,
+        agent=None,
+        person=ANN.id,
+        speaker="Ann",
+        batch=None,
+        sequence=None,
+        role="user",
+        text="" if gone else f"words {revision}",
+        tool_call_id=None,
+        tool_name=None,
+        tool_args=None,
+        source="discord",
+        external_id=str(number),
+        metadata={},
+        audience=GUILD,
+        trust=Trust.APPROVED,
+        revision=revision,
+        edited_at=None,
+        deleted_at=NOON if gone else None,
+        archived=False,
+        created_at=NOON,
+    )
+    return Asked(found, {})
+
+
+def step(kind: str, **body: Any) -> Step:
+    return Step(0, kind, body, NOON)
+
+
+JOINED = step("joined", messages=[[1, 0]])
+
+
+def answer(text: str = "", *calls: str) -> Step:
+    made = [{"id": each, "name": "bell", "arguments": "{}"} for each in calls]
+    return step("answer", text=text, calls=made, model="m", finish="stop")
+
+
+def result(call: str, *, effect: bool = False) -> Step:
+    return step("tool_result", call=call, name="bell", text="rang", ok=True, effect=effect)
+
+
+def material(*steps: Step, asked: tuple[Asked, ...] = (message(),), restarts: int = 0) -> Material:
+    numbered = tuple(replace(each, seq=number) for number, each in enumerate(steps, 1))
+    turn = replace(TURN, restarts=restarts)
+    return Material(turn, AGENT, "hall", "guild", (), (), (), asked, numbered)
+
+
+def move(*steps: Step, said: bool = False, asked: tuple[Asked, ...] = (message(),), restarts: int = 0) -> Move:
+    return next_move(material(*steps, asked=asked, restarts=restarts), said=said, max_steps=MOST)
+
+
+def use(call: str, *, begun: bool = False) -> Use:
+    return Use(Call(call, "bell", "{}"), begun)
+
+
+EDITED = (message(revision=1),)
+GONE = (message(revision=1, gone=True),)
+BEGUN = step("tool_started", call="a", name="bell", effect=True)
+TOLD = "Ann edited a message of this turn meanwhile. It now says: words 1"
+TAKEN_BACK = "Ann deleted a message of this turn meanwhile: do not use or repeat it."
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (move(JOINED), Think(last=False)),
+        (move(JOINED, answer("hi")), Finish("hi")),
+        (move(JOINED, answer("")), Finish("")),
+        (move(JOINED, answer("", "a", "b")), use("a")),
+        (move(JOINED, answer("", "a", "b"), result("a")), use("b")),
+        (move(JOINED, answer("", "a"), BEGUN), use("a", begun=True)),
+        (move(JOINED, answer("", "a"), BEGUN, result("a")), Think(last=False)),
+        (move(JOINED, answer("hi"), JOINED), Think(last=False)),
+        (move(JOINED, *[answer("", "a"), result("a")] * (MOST - 2)), Think(last=False)),
+        (move(JOINED, *[answer("", "a"), result("a")] * (MOST - 1)), Think(last=True)),
+        (move(JOINED, *[answer("so far", "a"), result("a")] * MOST), Finish("so far")),
+    ],
+)
+def test_a_turn_thinks_uses_its_tools_in_order_and_finishes(found: Move, expected: Move) -> None:
+    assert found == expected
+
+
+def test_a_turn_that_never_answers_says_so_in_the_end() -> None:
+    found = move(JOINED, *[answer("", "a"), result("a")] * MOST)
+    assert isinstance(found, Finish)
+    assert found.text.startswith(f"I stopped after {MOST} steps")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (move(JOINED, asked=EDITED), Restart()),
+        (move(JOINED, answer("hi"), asked=EDITED), Restart()),
+        (move(JOINED, answer("", "a"), result("a"), asked=EDITED, restarts=1), Restart()),
+        (move(JOINED, asked=EDITED, restarts=2), Tell(TOLD)),
+        (move(JOINED, asked=EDITED, said=True), Tell(TOLD)),
+        (move(JOINED, answer("", "a"), result("a", effect=True), asked=EDITED), Tell(TOLD)),
+        (move(JOINED, answer("", "a"), BEGUN, result("a"), asked=EDITED), Tell(TOLD)),
+        (move(JOINED, answer("", "a", "b"), result("a", effect=True), asked=EDITED), use("b")),
+        (move(JOINED, asked=GONE), Cancel()),
+        (move(JOINED, answer("", "a"), result("a", effect=True), asked=GONE), Cancel()),
+        (move(JOINED, answer("hi"), asked=GONE, said=True), Tell(TAKEN_BACK)),
+        (move(JOINED, asked=(*GONE, message(2))), Restart()),
+    ],
+)
+def test_words_that_change_begin_it_again_or_are_told_or_end_it(found: Move, expected: Move) -> None:
+    assert found == expected
+
+
+def test_what_was_told_once_is_not_told_again() -> None:
+    told = step("note", text=TOLD, messages=wordings(material(asked=EDITED)))
+    assert move(JOINED, answer("hi"), told, asked=EDITED, said=True) == Think(last=False)
+
+
+events = st.lists(
+    st.tuples(st.sampled_from(["", "", "", "edit", "delete", "join", "crash"]), st.integers(0, 3), st.booleans()),
+    max_size=30,
+)
+
+
+@given(events, st.integers(1, MOST))
+def test_whatever_happens_a_turn_ends_and_every_call_has_its_result_before_the_next_request(
+    happenings: list[tuple[str, int, bool]], most: int
+) -> None:
+    """Play a turn: the model calls some tools, words change and more arrive, tools are interrupted."""
+    asked, steps, restarts, thought = [message()], [JOINED], 0, 0
+    script = [*happenings, *[("", 0, False)] * 40]
+    for what, calls, effect in script:
+        if what == "edit":
+            asked[-1] = message(asked[-1].message.id, asked[-1].message.revision + 1)
+        if what == "delete" and len(asked) > 1:
+            asked[-1] = message(asked[-1].message.id, asked[-1].message.revision + 1, gone=True)
+        found = material(*steps, asked=tuple(asked), restarts=restarts)
+        match next_move(found, said=False, max_steps=most):
+            case Think(last):
+                thought += 1
+                open_calls = {call["id"] for each in steps for call in each.body.get("calls", ())}
+                assert open_calls <= {each.body["call"] for each in steps if each.kind == "tool_result"}
+                assert last == (sum(each.kind == "answer" for each in steps) == most - 1)
+                names = [] if last else [f"{thought}.{n}" for n in range(calls)]
+                steps.append(answer("" if names else "done", *names))
+            case Use(call, begun):
+                if what == "crash" and not begun:
+                    steps.append(step("tool_started", call=call.id, name="bell", effect=effect))
+                else:
+                    steps.append(result(call.id, effect=effect))
+            case Restart():
+                restarts += 1
+                steps = [step("joined", messages=wordings(found))]
+            case Tell(text):
+                steps.append(step("note", text=text, messages=wordings(found)))
+            case Finish() if what == "join" and len(asked) < 4:
+                if sum(each.kind == "answer" for each in steps) >= most:
+                    return
+                asked.append(message(len(asked) + 1))
+                steps.append(step("joined", messages=[[len(asked), 0]]))
+            case Finish() | Cancel():
+                assert restarts <= 2
+                return
+    raise AssertionError("the turn never ended")
