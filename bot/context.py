@@ -5,8 +5,9 @@ conversation, append-only, then what changes each turn as a tail of the newest m
 read through the turn's scope, so a model cannot repeat what those who hear it may not know.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
@@ -22,6 +23,7 @@ HISTORY_ROWS = 400
 """Rows of the conversation that are looked at; the budget decides how many are shown."""
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
+_WIDE = re.compile("[\u3040-\ud7a3]")
 _OLD_RESULT = 2_000  # characters of a past turn's tool result that are shown again
 _FORGOTTEN = "(removed on request)"
 _KEEP_CHUNK = 20  # old rows leave in chunks, so that the prompt's beginning stays the same for many turns
@@ -41,17 +43,17 @@ class Material:
 
     turn: Turn
     agent: Agent
-    place_name: str
-    place_kind: str
-    stable: tuple[Block, ...]
-    referenced: tuple[Block, ...]
-    history: tuple[messages.Message, ...]
     asked: tuple[Asked, ...]
-    steps: tuple[Step, ...] = field(default_factory=tuple)
+    steps: tuple[Step, ...] = ()
+    place_name: str = ""
+    place_kind: str = ""
+    stable: tuple[Block, ...] = ()
+    referenced: tuple[Block, ...] = ()
+    history: tuple[messages.Message, ...] = ()
 
 
-def gather(rows: Rows, turn: Turn, agent: Agent) -> Material:
-    """Read what the turn may see."""
+def look(rows: Rows, turn: Turn, agent: Agent) -> Material:
+    """Read how the turn stands: what it answers and has done, without memory and history."""
     steps = turns.steps(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id)
     payloads = {row.message: row.payload for row in claimed if row.message is not None}
@@ -59,19 +61,22 @@ def gather(rows: Rows, turn: Turn, agent: Agent) -> Material:
         Asked(message, payloads.get(message.id, {}))
         for message in messages.by_ids(rows, [row.message for row in claimed if row.message], turn.scope)
     ]
-    visible = blocks.visible_blocks(rows, agent.id, turn.scope, referred=turn.blocks)
+    return Material(turn=turn, agent=agent, asked=tuple(asked), steps=tuple(steps))
+
+
+def gather(rows: Rows, material: Material) -> Material:
+    """Add what a model is shown beside that: blocks, the conversation, the place."""
+    turn = material.turn
+    visible = blocks.visible_blocks(rows, material.agent.id, turn.scope, referred=turn.blocks)
     referenced = set(turn.blocks)
     place = inbox.place(rows, turn.place)
-    return Material(
-        turn=turn,
-        agent=agent,
+    return replace(
+        material,
         place_name=place.name if place else "",
         place_kind=place.kind if place else "",
         stable=tuple(block for block in visible if block.id not in referenced),
         referenced=tuple(block for block in visible if block.id in referenced),
-        history=tuple(_history(rows, turn, {found.message.id for found in asked})),
-        asked=tuple(asked),
-        steps=tuple(steps),
+        history=tuple(_history(rows, turn, {found.message.id for found in material.asked})),
     )
 
 
@@ -141,7 +146,7 @@ def readers(audience: Audience) -> str:
 
 def estimate_tokens(text: str) -> int:
     """A guess where no provider counts: 3.6 characters a token, 1.1 tokens a CJK character (measured averages)."""
-    wide = sum(1 for character in text if "\u3040" <= character <= "\ud7a3")
+    wide = 0 if text.isascii() else len(_WIDE.findall(text))
     return int((len(text) - wide) / 3.6 + wide * 1.1) + 1
 
 
@@ -198,7 +203,7 @@ def _said(row: messages.Message) -> str:
 
 def _heard(row: messages.Message) -> str:
     edited = " · edited" if row.edited_at else ""
-    when = row.created_at.strftime("%Y-%m-%d %H:%M UTC")
+    when = row.created_at.isoformat(" ", "minutes")[:16] + " UTC"
     return f"[{row.speaker or 'somebody'} ({row.person}) · {when}{edited}]\n{row.text}"
 
 

@@ -16,7 +16,7 @@ from bot import context, events, transcript
 from bot.context import Material
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, Model, Restarted, TextDelta, Usage
-from bot.moves import Cancel, Finish, Restart, Tell, Think, Use, next_move, open_call, wordings
+from bot.moves import Cancel, Finish, Move, Restart, Tell, Think, Use, next_move, open_call, wordings
 from bot.packaging import Piece
 from bot.tools.base import Arguments, Outcome, Tool, ToolContext, Toolset
 from memory import agents, inbox, outbox, turns
@@ -95,20 +95,24 @@ class TurnRunner:
         """Go on until the turn is over (True) or `stopping` is set and a step is stored (False)."""
         over = False
         while not over and not self.stopping:
-            material, said, more = await self._db.read(self._look)
+            material, move, more = await self._db.read(self._look)
             if more and open_call(material) is None and await self._join(material):
                 continue
-            over = await self._make(next_move(material, said=said, max_steps=self._kit.limits.max_steps), material)
+            over = await self._make(move, material)
         return over
 
-    def _look(self, rows: Rows) -> tuple[Material, bool, bool]:
-        """What the turn stands on; whether anything of it was said; whether the same speaker said more."""
+    def _look(self, rows: Rows) -> tuple[Material, Move, bool]:
+        """What the turn stands on; what it does next; whether the same speaker said more.
+
+        What only a model needs (memory, history) is read only before a model is asked.
+        """
         turn = turns.get(rows, self._turn)
         if turn is None:
             raise KeyError(self._turn)
-        agent = agents.agent(rows, turn.agent)
-        more = bool(arrivals(rows, turn))
-        return context.gather(rows, turn, agent), outbox.anything_said(rows, turn.id), more
+        material = context.look(rows, turn, agents.agent(rows, turn.agent))
+        said = outbox.anything_said(rows, turn.id)
+        move, more = next_move(material, said=said, max_steps=self._kit.limits.max_steps), bool(arrivals(rows, turn))
+        return (context.gather(rows, material) if isinstance(move, Think) else material), move, more
 
     async def _join(self, material: Material) -> bool:
         """Take what was said meanwhile into the turn, unless it has come to its last step."""
@@ -257,7 +261,7 @@ class TurnRunner:
         turn, now = material.turn, self._kit.clock()
 
         def work(tx: Tx) -> Ending:
-            fresh, _said, _more = self._look(tx)
+            fresh = context.look(tx, turn, material.agent)
             if wordings(fresh) != wordings(material):
                 return False  # changed in the last moment: the next look decides
             answers = sum(step.kind == "answer" for step in material.steps)

@@ -10,7 +10,7 @@ This is the only module that touches aiosqlite or sqlite3.
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,7 @@ class Row(Protocol):
     """One result row, read by column name or position."""
 
     def __getitem__(self, key: str | int, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
     def keys(self) -> list[str]: ...
 
 

@@ -217,7 +217,8 @@ def head(rows: Rows, place_id: PlaceId, group: GroupId) -> InRow | None:
 def joinable(rows: Rows, first: InRow) -> list[InRow]:
     """What the same speaker said to the same ears in the same lane after `first` and no turn has claimed, in order."""
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
-             AND status = 'received' AND alone = 0 AND id > ? ORDER BY id LIMIT 50"""
+             AND status = 'received' AND status IN ('received', 'claimed') AND alone = 0 AND id > ?
+             ORDER BY id LIMIT 50"""  # the double condition is what the partial index asks for
     return [_row(row) for row in rows.all(sql, (first.place, first.group, first.person, first.audience, first.id))]
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.clock import from_text, to_text
@@ -18,11 +18,17 @@ from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 
 Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
 
+COLUMNS = """id, place_id, agent_id, person_id, speaker, batch_id, sequence_in_batch, role, content, tool_call_id,
+    tool_name, tool_args, source, external_id, source_metadata, audience, trust, revision, edited_at, deleted_at,
+    is_archived, created_at"""
+"""What `to_message` reads, in the order of the fields; without the text for the index."""
+
 _NEWEST = 2**63 - 1  # above every snowflake
+_TRUST = {int(level): level for level in Trust}
+_NOTHING: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """One stored row. After a deletion `text` and `metadata` are empty and `deleted_at` is set."""
 
     id: MessageId
@@ -206,7 +212,7 @@ def conversation(
     """
     condition, parameters = scope.sql("audience")
     found = rows.all(
-        f"SELECT * FROM messages WHERE place_id = ? AND id < ? AND is_archived = 0 AND {condition} "
+        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id < ? AND is_archived = 0 AND {condition} "
         "ORDER BY id DESC LIMIT ?",
         (place, _NEWEST if before is None else before, *parameters, max(limit, 0)),
     )
@@ -216,7 +222,9 @@ def conversation(
 def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
     """What a turn answered and what it said, in order."""
     condition, parameters = scope.sql("audience")
-    found = rows.all(f"SELECT * FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters))
+    found = rows.all(
+        f"SELECT {COLUMNS} FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters)
+    )
     return [to_message(row) for row in found]
 
 
@@ -224,7 +232,7 @@ def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Mess
     """Those of the named messages that the scope may use, in order."""
     condition, parameters = scope.sql("audience")
     found = rows.all(
-        f"SELECT * FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
+        f"SELECT {COLUMNS} FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
         (json.dumps(list(messages)), *parameters),
     )
     return [to_message(row) for row in found]
@@ -235,7 +243,7 @@ def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
 
     For the spine alone (edits, deletions, replies to us): it is the one read here without a scope.
     """
-    row = rows.one("SELECT * FROM messages WHERE source = ? AND external_id = ?", (source, external_id))
+    row = rows.one(f"SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id = ?", (source, external_id))
     return None if row is None else to_message(row)
 
 
@@ -244,7 +252,7 @@ def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
 
     For the place's own source alone, which compares them with its history: a read without a scope.
     """
-    sql = """SELECT * FROM messages WHERE place_id = ? AND role = 'user' AND external_id IS NOT NULL
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role = 'user' AND external_id IS NOT NULL
              AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"""
     return [to_message(row) for row in reversed(rows.all(sql, (place, limit)))]
 
@@ -298,30 +306,54 @@ def erase_person(tx: Tx, person: PersonId) -> int:
 
 
 def to_message(row: Row) -> Message:
-    """A row of the table as a message."""
+    """A row of `COLUMNS` as a message; by position, as a prompt reads hundreds."""
+    (
+        identifier,
+        place,
+        agent,
+        person,
+        speaker,
+        batch,
+        sequence,
+        role,
+        text,
+        call_id,
+        tool,
+        arguments,
+        source,
+        external,
+        metadata,
+        audience,
+        trust,
+        revision,
+        edited,
+        deleted,
+        archived,
+        created,
+    ) = row
     return Message(
-        id=MessageId(row["id"]),
-        place=row["place_id"],
-        agent=row["agent_id"],
-        person=row["person_id"],
-        speaker=row["speaker"],
-        batch=row["batch_id"],
-        sequence=row["sequence_in_batch"],
-        role=row["role"],
-        text=row["content"],
-        tool_call_id=row["tool_call_id"],
-        tool_name=row["tool_name"],
-        tool_args=row["tool_args"],
-        source=row["source"],
-        external_id=row["external_id"],
-        metadata=json.loads(row["source_metadata"]),
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        revision=row["revision"],
-        edited_at=_moment(row["edited_at"]),
-        deleted_at=_moment(row["deleted_at"]),
-        archived=bool(row["is_archived"]),
-        created_at=from_text(row["created_at"]),
+        identifier,
+        place,
+        agent,
+        person,
+        speaker,
+        batch,
+        sequence,
+        role,
+        text,
+        call_id,
+        tool,
+        arguments,
+        source,
+        external,
+        _NOTHING if metadata == "{}" else json.loads(metadata),
+        audience,
+        _TRUST[trust],
+        revision,
+        _moment(edited),
+        _moment(deleted),
+        bool(archived),
+        from_text(created),
     )
 
 

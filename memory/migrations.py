@@ -6,6 +6,7 @@ whose history was edited is noticed. A missing file is created up to date; an ol
 `migrate`, which copies it first.
 """
 
+import functools
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +35,7 @@ class Migration:
     name: str
     sql: str
 
-    @property
+    @functools.cached_property
     def sha256(self) -> str:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
@@ -48,14 +49,15 @@ class Status:
     needed: int
 
 
-def migrations(kind: Kind) -> list[Migration]:
+@functools.cache
+def migrations(kind: Kind) -> tuple[Migration, ...]:
     """The program's migrations for one kind of file, oldest first."""
     found = []
     for entry in (files("migrations") / kind.value).iterdir():
         number, _, rest = entry.name.partition("_")
         if entry.name.endswith(".sql"):
             found.append(Migration(int(number), rest.removesuffix(".sql"), entry.read_text(encoding="utf-8")))
-    return sorted(found, key=lambda migration: migration.version)
+    return tuple(sorted(found, key=lambda migration: migration.version))
 
 
 def status(path: Path, kind: Kind) -> Status:

@@ -17,7 +17,7 @@ from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Value
 from memory.ids import AgentId, PersonId, PlaceId
-from memory.messages import Message, Role, to_message
+from memory.messages import COLUMNS, Message, Role, to_message
 
 Domain: TypeAlias = Literal["archival", "messages", "blocks"]
 Kind: TypeAlias = Literal["entry", "message", "block"]
@@ -392,8 +392,8 @@ def _neighbour(rows: Rows, place: PlaceId, message: int, scope: Scope, *, after:
     side, order = (">", "ASC") if after else ("<", "DESC")
     condition, parameters = scope.sql("audience")
     row = rows.one(
-        f"SELECT * FROM messages WHERE place_id = ? AND id {side} ? AND deleted_at IS NULL AND search_text <> '' "
-        f"AND {condition} ORDER BY id {order} LIMIT 1",
+        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id {side} ? AND deleted_at IS NULL "
+        f"AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT 1",
         (place, message, *parameters),
     )
     return None if row is None else to_message(row)

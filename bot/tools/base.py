@@ -5,6 +5,7 @@ also stores its result, so that it happens exactly once. A `ReadTool` only looks
 process: that it began is stored first, and when nobody knows how it ended the model is told so.
 """
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -100,7 +101,8 @@ class Toolset:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """As the model sees them, in stable order."""
-        return tuple(_spec(self.tools[name]) for name in sorted(self.tools))
+        found = (self.tools[name] for name in sorted(self.tools))
+        return tuple(_spec(tool.name, tool.description, tool.arguments) for tool in found)
 
     def resolve(self, call: Call) -> tuple[Tool, Arguments]:
         """The tool of a call and its checked arguments; raises ToolError in words for the model."""
@@ -119,10 +121,12 @@ def _problem(found: dict[str, Any]) -> str:
     return f"{where}: {found['msg']}" if where else str(found["msg"])
 
 
-def _spec(tool: Tool) -> ToolSpec:
-    schema = tool.arguments.model_json_schema()
+@functools.cache
+def _spec(name: str, description: str, arguments: type[Arguments]) -> ToolSpec:
+    """Made once: pydantic takes half a millisecond for a schema."""
+    schema = arguments.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
     for part in schema.get("properties", {}).values():
         part.pop("title", None)
-    return ToolSpec(tool.name, tool.description, schema)
+    return ToolSpec(name, description, schema)

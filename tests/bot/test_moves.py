@@ -70,7 +70,7 @@ def result(call: str, *, effect: bool = False) -> Step:
 def material(*steps: Step, asked: tuple[Asked, ...] = (message(),), restarts: int = 0) -> Material:
     numbered = tuple(replace(each, seq=number) for number, each in enumerate(steps, 1))
     turn = replace(TURN, restarts=restarts)
-    return Material(turn, AGENT, "hall", "guild", (), (), (), asked, numbered)
+    return Material(turn, AGENT, asked, numbered)
 
 
 def move(*steps: Step, said: bool = False, asked: tuple[Asked, ...] = (message(),), restarts: int = 0) -> Move:
