@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot import control
+from bot.approving import Approvals, approval_terms
+from bot.broker import Broker
 from bot.chat import Chat
 from bot.config import Config
 from bot.desk import Desk
-from bot.fronts import connect_fronts
+from bot.errors import ConfigError
+from bot.fronts import Desks, connect_fronts
 from bot.houses import open_house
+from bot.kit import Kit, Limits
 from bot.lane import Patience
 from bot.notices import Notices
 from bot.operations import Operations
@@ -21,10 +25,10 @@ from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.thinking import open_models
 from bot.tools import make_tools
-from bot.turn import Kit, Limits
 from bot.watchers import Broadcast, Typing
 from memory.clock import Clock, utc_now
 from memory.constellation import Constellations
+from memory.errors import StoreError
 from memory.folder import DataFolder
 from memory.ids import PersonId, PlaceId
 from sources.base import Endpoint, Front
@@ -41,6 +45,8 @@ class App:
     router: Router
     chat: Chat
     operations: Operations
+    desk: Desk
+    approvals: Approvals
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -50,8 +56,10 @@ class App:
         """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
         handlers: dict[str, Callable[..., Any]] = {
             **self.operations.handlers(),
+            **self.approvals.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
+            "status": self._status,
         }
         async with asyncio.TaskGroup() as tasks:
             with ExitStack() as watching:
@@ -60,6 +68,7 @@ class App:
                 watching.enter_context(self.events.listen(previews))
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
+                listening.append(tasks.create_task(self.approvals.watch(), name="expiry of requests"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -69,6 +78,9 @@ class App:
                     task.cancel()
                 self.router.stop()
                 previews.stop()
+
+    async def _status(self) -> dict[str, Any]:
+        return (await self.desk.status()).data()
 
     async def _listen(self, front: Front) -> None:
         await front.source.run(self.router.receive)
@@ -80,33 +92,46 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
 
     Without `fronts` only the terminal is there: for a chat without a running service.
     """
-    folder = DataFolder(config.home)
-    folder.prepare()
+    folder = open_folder(config)
     events = Broadcast()
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.lock())
-        choose_model = await stack.enter_async_context(open_models(config, clock))
+        thinking = await stack.enter_async_context(open_models(config, clock))
         opening = Constellations.open(folder.path, clock, _OPEN_CONSTELLATIONS)
         constellations = await stack.enter_async_context(opening)
         house_id, answering = await open_house(config, constellations, PersonId(PERSON), clock)
         desk = Desk(constellations, house_id, config.model.default, clock)
+        desk.standings, desk.unset = thinking.standings, config.unset()
         terminal = TerminalSource(config.constellation.owner, clock), TerminalEndpoint(Journal(folder.terminal_journal))
-        connected = (Front(*terminal), *(connect_fronts(config, desk, clock) if fronts else ()))
+        broker = Broker(approval_terms(config))
+        approvals = Approvals(constellations, house_id, broker, clock, lambda: router.resume(house_id))
+        connected = (Front(*terminal), *connect_fronts(config, Desks(desk, approvals), clock, wanted=fronts))
         endpoints = {front.source.name: front.endpoint for front in connected}
         kit = Kit(
-            model=choose_model,
+            model=thinking.choose,
             tools=make_tools(endpoints),
             package=lambda source, text: package(text, endpoints[source].split),
             redact=Redactor(config.secrets()).text,
             clock=clock,
             limits=Limits(config.model.max_steps, config.limits.turn_seconds, config.limits.tool_seconds),
+            broker=broker,
             watch=events,
         )
         house = House(house_id, answering, kit, _owner_notices(config))
         router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
-        chat = Chat(constellations, house_id, router, terminal, events)
+        chat = Chat(constellations, house_id, router, terminal, events, approvals)
         operations = Operations(constellations, house_id, router.answer)
-        yield App(router, chat, operations, connected, events, endpoints, folder)
+        yield App(router, chat, operations, desk, approvals, connected, events, endpoints, folder)
+
+
+def open_folder(config: Config) -> DataFolder:
+    """The data folder, made where it is missing. Raises ConfigError where it cannot be made."""
+    folder = DataFolder(config.home)
+    try:
+        folder.prepare()
+    except StoreError as error:
+        raise ConfigError(f"CARINA_HOME: {error}") from error
+    return folder
 
 
 def _owner_notices(config: Config) -> Notices:

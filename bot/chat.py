@@ -5,18 +5,26 @@ on. Both are plain JSON data, so that one chat can be in another process than th
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
 from typing import Any
 
+from bot.approving import Approvals
 from bot.events import Complete, Failed, TextChunk, TurnEvent
+from bot.policy import Approver
 from bot.router import Router
 from bot.watchers import Broadcast
 from memory import messages
 from memory.audience import OWNER, Scope
 from memory.constellation import Constellations
 from memory.ids import ConstellationId
-from sources.terminal import PLACE, TerminalEndpoint, TerminalSource, to_data
+from memory.requests import Status, Verdict
+from sources.terminal import PERSON, PLACE, TerminalEndpoint, TerminalSource, to_data
+
+_ANSWER = re.compile(
+    r"/(?:approve|(?P<deny>deny)) +(?P<request>[0-9]{1,20})(?(deny)|(?: +(?P<length>once|hour|always))?)"
+)
 
 
 class Chat:
@@ -29,12 +37,14 @@ class Chat:
         router: Router,
         terminal: tuple[TerminalSource, TerminalEndpoint],
         events: Broadcast,
+        approvals: Approvals,
     ) -> None:
         self._constellations = constellations
         self._house = house
         self._router = router
         self._source, self._endpoint = terminal
         self._events = events
+        self._approvals = approvals
 
     async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
@@ -60,7 +70,20 @@ class Chat:
                 yield shown
 
     async def say(self, text: str, external_id: str) -> dict[str, Any]:
-        """Pass a line on; the same `external_id` again is the same line."""
+        """Pass a line on; the same `external_id` again is the same line.
+
+        `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is what came
+        of it, "goes_on" whether an agent says something about it here.
+        """
+        if re.match(r"/(approve|deny)\b", text.strip()) and not _ANSWER.fullmatch(text.strip()):
+            words = "That is /approve <request> [once|hour|always] or /deny <request>, with the number on the card."
+            return {"id": external_id, "answer": words, "goes_on": False}
+        if answer := _ANSWER.fullmatch(text.strip()):
+            verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
+            ruling = await self._approvals.answer(int(answer["request"]), Approver(PERSON, door="terminal"), verdict)
+            request = ruling.request if ruling.counted else None
+            goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
+            return {"id": external_id, "answer": ruling.words, "goes_on": goes_on}
         self._router.receive(self._source.hear(text, external_id))
         return {"id": external_id}
 

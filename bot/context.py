@@ -190,7 +190,8 @@ def _conversation(rows: Sequence[messages.Message]) -> Iterable[Message]:
         if row.role == "tool":
             yield ToolMessage(row.tool_call_id or "", row.tool_name or "", row.text[:_OLD_RESULT] or _FORGOTTEN)
         elif row.deleted_at is None:
-            yield UserMessage(_heard(row), row.text, row.created_at, row.speaker)
+            said = row.text if row.role == "user" else ""
+            yield UserMessage(_heard(row), said, row.created_at, row.speaker)
     if pending:
         yield pending
 
@@ -203,12 +204,17 @@ def _said(row: messages.Message) -> str:
 
 def _heard(row: messages.Message) -> str:
     edited = " · edited" if row.edited_at else ""
+    if row.role == "system":
+        return f"[system] {row.text}"
     when = row.created_at.isoformat(" ", "minutes")[:16] + " UTC"
     return f"[{row.speaker or 'somebody'} ({row.person}) · {when}{edited}]\n{row.text}"
 
 
 def _render_asked(material: Material, asked: Asked) -> UserMessage:
     row = asked.message
+    if row.role == "system":
+        text = "\n\n".join([_heard(row), _tail(material)])
+        return UserMessage(text, event=str(asked.payload.get("status", "")))
     newest = asked is _newest(material)
     parts = [*_carried(asked.payload), _heard(row), _tail(material) if newest else ""]
     images = tuple(asked.payload.get("images", ()))

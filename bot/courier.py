@@ -10,7 +10,8 @@ import asyncio
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 
@@ -19,9 +20,9 @@ from memory import messages, outbox
 from memory.clock import Clock
 from memory.database import Database, Tx
 from memory.faults import commit_point
-from memory.ids import PersonId, PlaceId
+from memory.ids import PersonId, PlaceId, RequestId
 from memory.outbox import OutRow, Status
-from sources.base import Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable, OutFile
+from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable, OutFile
 
 _SENDING = commit_point("outbox.sending")
 _SENT = commit_point("outbox.sent")
@@ -40,17 +41,24 @@ _UNCLEAR_WAIT = 2.0  # seconds before an unclear send is repeated with its nonce
 _log = structlog.get_logger("bot.courier")
 
 
+def _nobodys(_tx: Tx, _row: OutRow, _reason: str, _now: datetime) -> bool:
+    """Where no row is anything but an answer."""
+    return False
+
+
 @dataclass(frozen=True)
 class Office:
     """What a courier is given: the clock, whom to tell of failures, and what to call when a row has moved on.
 
-    `told` is called when the owner is told something: it waits in another place's outbox.
+    `told` is called when something may wait in another place's outbox or inbox. `lost` sees rows that could not be
+    delivered, in the transaction that gives them up; True when that is taken care of.
     """
 
     clock: Clock
     notices: Notices
     moved: Callable[[], None]
     told: Callable[[], None]
+    lost: Callable[[Tx, OutRow, str, datetime], bool] = _nobodys
 
 
 class Courier:
@@ -64,6 +72,7 @@ class Courier:
         self._notices = office.notices
         self._moved = office.moved
         self._told = office.told
+        self._lost = office.lost
         self._woken = asyncio.Event()
         self._unread = 0
         """Looks into the history that were refused, in a row; `_looks` counts those during an outage as well."""
@@ -126,6 +135,8 @@ class Courier:
 
     async def _deliver(self, row: OutRow) -> str:
         """Send it, or let it replace the preview of its turn; gives the platform's id."""
+        if row.detail.get("edits"):
+            return await self._edit(row)
         preview = await self._preview(row)
         delivery = to_delivery(row)
         if preview is None:
@@ -139,6 +150,14 @@ class Courier:
             else:
                 return preview.external_id
         return await self._endpoint.send(delivery)
+
+    async def _edit(self, row: OutRow) -> str:
+        """Change a message that was sent before. One that was never sent, or is gone, needs no change."""
+        found = await self._db.read(lambda rows: outbox.of_key(rows, row.detail["edits"]))
+        if found is None or found.status is not Status.SENT or not found.external_id:
+            return ""
+        await self._endpoint.edit(row.place, found.external_id, row.content, to_buttons(row.detail.get("buttons")))
+        return ""
 
     async def _preview(self, row: OutRow) -> OutRow | None:
         key = row.detail.get("preview", "")
@@ -174,17 +193,21 @@ class Courier:
             outbox.withdraw_rest(tx, row)
             if row.message is not None:
                 messages.note_delivery(tx, row.message, f"{status}: {reason}")
+            if self._lost(tx, row, reason, now):
+                return
             if row.kind == "text" and row.place != self._notices.place:
                 self._notices.tell_owner(tx, f"outbox/{row.id}", text, now)
 
         await self._db.write(_CLOSED, work)
-        if row.place != self._notices.place:
-            self._told()
+        self._told()
 
     # ------------------------------------------------------------------ after a crash, or an unclear answer
 
     async def _recover(self, row: OutRow, sending: list[OutRow]) -> None:
         now = self._clock()
+        if row.detail.get("edits"):  # the same words again change nothing
+            await self._send(row)
+            return
         delivery = to_delivery(row)
         age = outbox.stuck_since(row, now).total_seconds()
         if self._endpoint.has_nonce and not delivery.speaker and age < self._endpoint.nonce_seconds:
@@ -243,4 +266,10 @@ def to_delivery(row: OutRow) -> Delivery:
         reply_to=detail.get("reply_to") or "",
         may_mention=tuple(PersonId(person) for person in detail.get("mentions", ())),
         files=tuple(OutFile(name, text) for name, text in detail.get("files", ())),
+        buttons=to_buttons(detail.get("card")),
     )
+
+
+def to_buttons(card: dict[str, Any] | None) -> Buttons | None:
+    """The buttons of an approval card."""
+    return Buttons(RequestId(card["request"]), tuple(card["offers"])) if card else None

@@ -4,10 +4,11 @@
 else sees what the place of the question may use.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.models.standing import Standing
 from memory import agents, blocks, inbox, outbox
 from memory.agents import Agent
 from memory.audience import Scope
@@ -41,6 +42,35 @@ class ServiceStatus:
     dead: int
     unsent: int
     fronts: dict[str, str] = field(default_factory=dict)
+    models: tuple[Standing, ...] = ()
+    unset: Mapping[str, str] = field(default_factory=dict)
+    """What is not configured, with the setting that would do it."""
+
+    def lines(self) -> list[str]:
+        """For a person: one line for each part, then the numbers."""
+        return [
+            *(f"{name}: {words}" for name, words in self.fronts.items()),
+            *(f"{part}: not configured (set {setting})" for part, setting in self.unset.items()),
+            *(f"model {model.model}: {model.words}" for model in self.models),
+            *(f"agent {name}: {model}" for name, model in self.agents),
+            f"{self.waiting} waiting for an answer, {self.unsent} to be sent, {self.dead} given up",
+        ]
+
+    def data(self) -> dict[str, Any]:
+        """For a program, with the lines for a person."""
+        models = [{"model": each.model, "state": str(each.state), "words": each.words} for each in self.models]
+        return {
+            "running": True,
+            "constellation": self.constellation,
+            "fronts": self.fronts,
+            "not_configured": dict(self.unset),
+            "models": models,
+            "agents": dict(self.agents),
+            "waiting": self.waiting,
+            "unsent": self.unsent,
+            "dead": self.dead,
+            "lines": self.lines(),
+        }
 
 
 class Desk:
@@ -55,16 +85,23 @@ class Desk:
         self.clock = clock
         self.front_states: dict[str, Callable[[], str]] = {}
         """Words on how each front end stands, by its name."""
+        self.standings: Callable[[Iterable[str]], tuple[Standing, ...]] = lambda _names: ()
+        """How models stand, given the names of those that agents use."""
+        self.unset: Mapping[str, str] = {}
+        """What is not configured, with the setting that would do it."""
 
     async def status(self) -> ServiceStatus:
         """How things stand."""
         named = next(known.name for known in self._constellations.all() if known.id == self._house)
         async with self._constellations.use(self._house) as database:
             found, counts = await database.read(lambda rows: (agents.agents(rows), _counts(rows)))
+        named_agents = tuple((agent.name, agent.model or self._default_model) for agent in found)
         return ServiceStatus(
             constellation=named,
-            agents=tuple((agent.name, agent.model or self._default_model) for agent in found),
+            agents=named_agents,
             fronts={name: state() for name, state in self.front_states.items()},
+            models=self.standings(model for _name, model in named_agents),
+            unset=self.unset,
             **counts,
         )
 

@@ -11,3 +11,7 @@ class UserError(Exception):
 
 class ConfigError(Exception):
     """The configuration is wrong; the text names the key and what is expected. Exit code 2."""
+
+
+class CallError(Exception):
+    """A command was called with something it cannot take; the text says what it takes. Exit code 2."""

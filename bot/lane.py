@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from bot import events
+from bot import broker, events
+from bot.kit import Kit
 from bot.notices import Notices
 from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
-from bot.turn import Kit, TurnRunner
+from bot.turn import TurnRunner
 from memory import agents, inbox, outbox, turns
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.database import Database, Tx
@@ -190,14 +191,23 @@ class Lane:
         if again:
             due = now + timedelta(seconds=self._wait(attempts))
             apart = len(rows) > 1 and attempts >= self._patience.apart_after
-            await self._db.write(_POSTPONE, lambda tx: _postpone(tx, turn, error, due, apart=apart, now=now))
+            await self._db.write(_POSTPONE, lambda tx: self._postpone(tx, turn, error, due, apart=apart, now=now))
         else:
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error, now))
         self._kit.watch(events.Failed(turn, self._place, again))
 
+    def _postpone(self, tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
+        inbox.postpone(tx, turn, error, due)
+        if apart:
+            inbox.separate(tx, turn)
+            turns.end(tx, turn, "failed", now, error)
+            outbox.withdraw_pending(tx, turn)
+            self._kit.broker.withdraw(tx, turn, now)
+
     def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         inbox.bury(tx, turn, error, now)
         turns.end(tx, turn, "failed", now, error)
+        self._kit.broker.withdraw(tx, turn, now)
         audience = found.scope.audience if (found := turns.get(tx, turn)) else OWNER
         self._notices.tell_owner(tx, f"dead/{turn}", self._epitaph(error, audience), now)
 
@@ -214,12 +224,13 @@ class Lane:
 def begin_turn(tx: Tx, head: InRow, now: datetime) -> TurnId:
     """Give the waiting rows of one speaker to a new turn of the group's agent, with the blocks they refer to."""
     group = agents.group(tx, GroupId(head.group or ""))
+    decided = broker.decided(tx, head)
     rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
     place = inbox.place(tx, head.place)
     within = frozenset(place.within) if place is not None else frozenset()
     turn = Turn(
         id=turns.new_turn_id(),
-        agent=group.members[0],
+        agent=group.members[0] if decided is None else decided.agent,
         group=group.id,
         place=head.place,
         person=head.person,
@@ -230,18 +241,13 @@ def begin_turn(tx: Tx, head: InRow, now: datetime) -> TurnId:
         started_at=now,
     )
     ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
-    turn = replace(turn, blocks=reference_blocks(tx, turn, rows, now))
+    asking = turns.get(tx, decided.turn) if decided is not None else None
+    turn = replace(turn, blocks=asking.blocks if asking is not None else reference_blocks(tx, turn, rows, now))
     turns.begin(tx, turn)
     inbox.claim(tx, rows, turn.id)
     inbox.count_attempt(tx, turn.id)
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
+    if decided is not None:
+        broker.resume(tx, turn, decided, now)
     agents.set_group(tx, head.place, group.id)
     return turn.id
-
-
-def _postpone(tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
-    inbox.postpone(tx, turn, error, due)
-    if apart:
-        inbox.separate(tx, turn)
-        turns.end(tx, turn, "failed", now, error)
-        outbox.withdraw_pending(tx, turn)

@@ -4,11 +4,14 @@ Nothing about a running turn lives only in memory, so a restart asks the same qu
 goes on where the last commit left it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bot.context import Asked, Material
 from bot.models.base import Call
+from memory.ids import RequestId
+from memory.requests import Permit
 from memory.turns import Step
 
 MAX_RESTARTS = 2
@@ -23,10 +26,11 @@ class Think:
 
 @dataclass(frozen=True)
 class Use:
-    """Make a tool call. `begun` when it was begun before and nobody saw it end."""
+    """Make a tool call. `begun` when it was begun before and nobody saw it end; `permit` when it was approved."""
 
     call: Call
     begun: bool
+    permit: Permit | None = None
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,13 @@ def _open_call(answer: Step, steps: tuple[Step, ...]) -> Use | None:
     begun = {step.body["call"] for step in later if step.kind == "tool_started"}
     for call in answer.body["calls"]:
         if call["id"] not in ended:
-            return Use(Call(call["id"], call["name"], call["arguments"]), call["id"] in begun)
+            return Use(Call(call["id"], call["name"], call["arguments"]), call["id"] in begun, _permit(call))
     return None
+
+
+def _permit(call: Mapping[str, Any]) -> Permit | None:
+    given = call.get("permit")
+    return Permit(frozenset(map(tuple, given["covers"])), RequestId(given["request"])) if given else None
 
 
 def _gave_up(max_steps: int) -> str:

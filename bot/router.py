@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 import structlog
 
 from bot.courier import Courier, Office
+from bot.kit import Kit
 from bot.lane import Lane, Patience
 from bot.notices import Notices
 from bot.transcript import queue_preview
-from bot.turn import Kit
 from memory import inbox, outbox
 from memory.audience import Trust
 from memory.constellation import Constellations
-from memory.database import Database
+from memory.database import Database, Tx
 from memory.errors import StoreError
 from memory.faults import commit_point
 from memory.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
@@ -90,17 +90,24 @@ class Router:
         """Take up what was left by the last run, then begin to take in."""
         self._tasks = tasks
         for house in self._houses.values():
-            async with self._constellations.use(house.id) as database:
-                lanes = await database.read(inbox.open_lanes)
-                places = await database.read(outbox.open_places)
-            for place, group in lanes:
-                if place_source(place) in self._endpoints:
-                    self._open_lane(house, place, group)
-                else:
-                    _log.warning("waits_for_front_end", place=place, hint="its front end is not configured any more")
-            for source, place in places:
-                self._open_courier(house, place, source)
+            await self._take_up(house)
         self._intake = tasks.create_task(self._take_in(), name="intake")
+
+    def resume(self, house: ConstellationId) -> None:
+        """Something was queued by other hands than a turn's: see to whatever waits."""
+        self._spawn(self._take_up(self._houses[house]), "take up")
+
+    async def _take_up(self, house: House) -> None:
+        async with self._constellations.use(house.id) as database:
+            lanes = await database.read(inbox.open_lanes)
+            places = await database.read(outbox.open_places)
+        for place, group in lanes:
+            if place_source(place) in self._endpoints:
+                self._open_lane(house, place, group)
+            else:
+                _log.warning("waits_for_front_end", place=place, hint="its front end is not configured any more")
+        for source, place in places:
+            self._open_courier(house, place, source)
 
     async def drain(self, seconds: float) -> None:
         """Store what was heard, let turns come to a stored step, deliver what is ready; for at most `seconds`."""
@@ -191,12 +198,16 @@ class Router:
     async def _accept(self, house: House, database: Database, found: list[Notification]) -> None:
         """Store them, all or none; while the database refuses, keep them and try again."""
         arrivals = [to_arrival(notification, house.choose(notification.place)) for notification in found]
-        now = house.kit.clock
+        clock, broker = house.kit.clock, house.kit.broker
+
+        def take(tx: Tx, arrivals: list[Arrival]) -> tuple[list[Accepted | None], bool]:
+            gone = [each for each in arrivals if each.kind == Kind.DELETE]
+            queued = [broker.card_gone(tx, each.source, each.subject, clock()) for each in gone]
+            return [inbox.accept(tx, arrival, clock()) for arrival in arrivals], any(queued)
+
         while True:
             try:
-                accepted = await database.write(
-                    _ACCEPT, lambda tx: [inbox.accept(tx, arrival, now()) for arrival in arrivals], durable=True
-                )
+                accepted, queued = await database.write(_ACCEPT, lambda tx: take(tx, arrivals), durable=True)
                 break
             except StoreError as error:
                 _log.error("not_stored_yet", waiting=len(arrivals), reason=str(error))
@@ -212,6 +223,8 @@ class Router:
         for row in accepted:
             if row is not None:
                 self._wake(house, row)
+        if queued:
+            self.resume(house.id)
 
     def _wake(self, house: House, row: Accepted) -> None:
         if row.turn is not None:
@@ -286,8 +299,8 @@ class Router:
                 couriers[place].wake()
                 return
             notices = house.notices
-            tell = functools.partial(self._open_courier, house, notices.place, notices.source)
-            office = Office(house.kit.clock, notices, self._settled.pulse, tell)
+            tell = functools.partial(self.resume, house.id)
+            office = Office(house.kit.clock, notices, self._settled.pulse, tell, house.kit.broker.lost)
             courier = Courier(database, place, self._endpoints[source], office)
             couriers[place] = courier
             try:

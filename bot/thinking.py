@@ -1,29 +1,45 @@
 """Which model answers for an agent: its own or the service's, with the fallbacks and the offline model behind it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 from bot.config import Config
 from bot.models.access import Limits
 from bot.models.base import Model
-from bot.models.catalog import OFFLINE, build_models
+from bot.models.catalog import ModelCatalog, build_models
 from bot.models.offline import OfflineModel
+from bot.models.standing import Standing
+from bot.secrets import Redactor
 from memory.agents import Agent
 from memory.clock import Clock
 
-ChooseModel: TypeAlias = Callable[[Agent], Awaitable[Model]]
+
+@dataclass(frozen=True)
+class Thinking:
+    """The models of a running service."""
+
+    config: Config
+    catalog: ModelCatalog
+
+    async def choose(self, agent: Agent) -> Model:
+        """The chain that answers for an agent."""
+        return await self.catalog.get(agent.model or self.config.model.default)
+
+    def standings(self, names: Iterable[str] = ()) -> tuple[Standing, ...]:
+        """How the models of these names and the fallbacks stand, in words without secrets."""
+        redact = Redactor(self.config.secrets()).text
+        return tuple(replace(found, reason=redact(found.reason)) for found in self.catalog.standings(names))
 
 
 @asynccontextmanager
-async def open_models(config: Config, clock: Clock) -> AsyncIterator[ChooseModel]:
+async def open_models(config: Config, clock: Clock) -> AsyncIterator[Thinking]:
     """Make the models of a configuration; providers are loaded when they are first asked. Raises ConfigError."""
-    configured = config.model.default if config.model.default != OFFLINE else ""
     catalog = build_models(
         fallback=config.model.fallback,
         keys={provider: key.get_secret_value() for provider, key in config.keys.items()},
         base_urls={"openai": config.openai_base_url} if config.openai_base_url else {},
-        offline=OfflineModel(clock, unreachable=configured),
+        offline=OfflineModel(clock),
         limits=Limits(
             attempt=config.model.timeout_seconds,
             silence=config.model.stall_seconds,
@@ -31,11 +47,7 @@ async def open_models(config: Config, clock: Clock) -> AsyncIterator[ChooseModel
             tries=1 + config.model.retries,
         ),
     )
-
-    async def choose(agent: Agent) -> Model:
-        return await catalog.get(agent.model or config.model.default)
-
     try:
-        yield choose
+        yield Thinking(config, catalog)
     finally:
         await catalog.aclose()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from bot.context import Material
+from bot.context import Asked, Material
 from bot.packaging import Piece
 from memory import agents, messages, outbox, turns
 from memory.audience import Trust
@@ -97,7 +97,7 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
     turn = ended.material.turn
     newest = next((asked for asked in reversed(ended.material.asked) if asked.message.deleted_at is None), None)
     shared = {
-        "reply_to": newest.message.external_id if newest is not None else "",
+        "reply_to": _answered(newest) if newest is not None else "",
         "mentions": [turn.person] if turn.person else [],
         "speaker": ended.material.agent.config.get("show_name", ""),
     }
@@ -123,6 +123,13 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
             ),
             now,
         )
+
+
+def _answered(asked: Asked) -> str:
+    """The platform's id of the message that an answer refers to; an event of our own names one, or none."""
+    if asked.message.role == "system":
+        return str(asked.payload.get("reply_to", ""))
+    return asked.message.external_id or ""
 
 
 def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:

@@ -6,24 +6,17 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 """
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from bot import context, events, transcript
+from bot.calling import Caller
 from bot.context import Material
-from bot.errors import ToolError
-from bot.models.base import Answer, Call, Model, Restarted, TextDelta, Usage
+from bot.kit import Kit
+from bot.models.base import Answer, Model, Restarted, TextDelta, Usage
 from bot.moves import Cancel, Finish, Move, Restart, Tell, Think, Use, next_move, open_call, wordings
-from bot.packaging import Piece
-from bot.tools.base import Arguments, Outcome, Tool, ToolContext, Toolset
 from memory import agents, inbox, outbox, turns
-from memory.agents import Agent
-from memory.clock import Clock
 from memory.database import Database, Rows, Tx
-from memory.errors import StoreError
 from memory.faults import Point, call_point, commit_point, outside
 from memory.ids import TurnId, place_source
 from memory.inbox import InRow
@@ -34,43 +27,9 @@ _JOIN = commit_point("turn.join")
 _RESTART = commit_point("turn.restart")
 _TELL = commit_point("turn.tell")
 _ANSWER = commit_point("turn.answer")
-_TOOL = commit_point("turn.tool")
-_TOOL_BEGIN = commit_point("turn.tool_begin")
-_TOOL_END = commit_point("turn.tool_end")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
 _MODEL = call_point("model.complete")
-_OUTSIDE = call_point("tool.outside")
-
-_INTERRUPTED = (
-    "The call was interrupted and nobody knows whether it took effect. Do not repeat it blindly: find out first, "
-    "or tell the person."
-)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """`max_steps` model calls a turn; seconds for one model call with all its retries, and for one tool."""
-
-    max_steps: int = 25
-    model_seconds: float = 180
-    tool_seconds: float = 60
-
-
-@dataclass(frozen=True)
-class Kit:
-    """What every turn needs; made once by composition."""
-
-    model: Callable[[Agent], Awaitable[Model]]
-    tools: Callable[[Agent], Toolset]
-    package: Callable[[str, str], list[Piece]]
-    """(source, text) -> the messages of that source that say it."""
-    redact: Callable[[str], str]
-    """Takes loaded secrets out of a text."""
-    clock: Clock
-    limits: Limits
-    watch: events.Watch = events.unwatched
-
 
 Ending: TypeAlias = bool
 """True when the turn is over, False when it is to be looked at again."""
@@ -82,6 +41,7 @@ class TurnRunner:
     def __init__(self, database: Database, kit: Kit, turn: TurnId) -> None:
         self._db = database
         self._kit = kit
+        self._caller = Caller(database, kit)
         self._turn = turn
         self._call: asyncio.Task[Answer] | None = None
         self.stopping = False
@@ -126,8 +86,8 @@ class TurnRunner:
             case Think(last):
                 await self._think(material, last=last)
                 return False
-            case Use(call, begun):
-                await self._use(call, material, begun=begun)
+            case Use():
+                await self._caller.make(move, material)
                 return False
             case Finish(text):
                 return await self._finish(text, material)
@@ -195,66 +155,6 @@ class TurnRunner:
 
         await self._db.write(_ANSWER, work)
 
-    # ------------------------------------------------------------------ tools
-
-    async def _use(self, call: Call, material: Material, *, begun: bool) -> None:
-        turn, watch = material.turn, self._kit.watch
-        watch(events.ToolCallStarted(turn.id, turn.place, call.name))
-        try:
-            tool, arguments = self._kit.tools(material.agent).resolve(call)
-            async with asyncio.timeout(self._kit.limits.tool_seconds):
-                await self._perform(tool, arguments, call, material, begun)
-        except TimeoutError:
-            text = f"{call.name} took longer than {self._kit.limits.tool_seconds:g} seconds and was given up."
-            await self._fail_call(call, turn, text)
-        except (ToolError, StoreError) as error:
-            await self._fail_call(call, turn, str(error))
-        else:
-            watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=True))
-
-    async def _perform(self, tool: Tool, arguments: Arguments, call: Call, material: Material, begun: bool) -> None:
-        turn, now = material.turn, self._kit.clock()
-        live = [asked.message.id for asked in material.asked if asked.message.deleted_at is None]
-        about = ToolContext(turn, material.agent, live[-1] if live else None, now)
-        if hasattr(tool, "work"):
-
-            def work(tx: Tx) -> None:
-                self._add_result(tx, turn, call, tool.work(tx, about, arguments), effect=True)
-
-            await self._db.write(_TOOL, work)
-            return
-        if hasattr(tool, "read"):
-            outcome = await self._db.read(lambda rows: tool.read(rows, about, arguments))
-            await self._db.write(_TOOL_END, lambda tx: self._add_result(tx, turn, call, outcome, effect=False))
-            return
-        if begun and not tool.idempotent:
-            raise ToolError(_INTERRUPTED)
-        effect = not tool.idempotent  # from here on nobody can say that it had none
-        await self._step(_TOOL_BEGIN, turn, "tool_started", {"call": call.id, "name": call.name, "effect": effect})
-        outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._kit.limits.tool_seconds)
-        await self._db.write(_TOOL_END, lambda tx: self._add_result(tx, turn, call, outcome, effect=effect))
-
-    def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool) -> None:
-        for kind, row_id in outcome.uses:
-            turns.note_use(tx, turn, kind, row_id)
-        body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
-        data = json.loads(self._kit.redact(json.dumps(outcome.data)))
-        body |= {"data": data, "effect": effect, "forgets": outcome.forgets}
-        turns.add_step(tx, turn, "tool_result", body, self._kit.clock())
-
-    async def _fail_call(self, call: Call, turn: Turn, text: str) -> None:
-        body = {"call": call.id, "name": call.name, "text": self._kit.redact(text), "ok": False, "effect": False}
-        now = self._kit.clock()
-
-        def work(tx: Tx) -> bool:
-            if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
-                return True
-            turns.add_step(tx, turn, "tool_result", body, now)
-            return False
-
-        ok = await self._db.write(_TOOL_END, work)
-        self._kit.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))
-
     # ------------------------------------------------------------------ ending
 
     async def _finish(self, text: str, material: Material) -> Ending:
@@ -283,6 +183,7 @@ class TurnRunner:
         turn, now = material.turn, self._kit.clock()
 
         def work(tx: Tx) -> None:
+            self._kit.broker.withdraw(tx, turn.id, now)
             turns.restart(tx, turn)
             turns.add_step(tx, turn, "joined", {"messages": wordings(material)}, now)
 
@@ -293,6 +194,7 @@ class TurnRunner:
         turn, now = material.turn, self._kit.clock()
 
         def work(tx: Tx) -> None:
+            self._kit.broker.withdraw(tx, turn.id, now)
             outbox.withdraw_pending(tx, turn.id)
             inbox.finish(tx, turn.id, now)
             turns.end(tx, turn.id, "cancelled", now)

@@ -5,7 +5,7 @@ owns and nobody edited since: an agent that exists keeps its row, a new one is a
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -26,6 +26,13 @@ class Agent:
     tools: tuple[str, ...]
     config: dict[str, Any] = field(default_factory=dict)
     """temperature, max_tokens, context_budget (tokens), blocks (templates of blocks that exist per audience)."""
+    rules: tuple[Mapping[str, Any], ...] = ()
+    """Tool rules, each {"rule", "tool", ...}."""
+
+    @property
+    def consent(self) -> frozenset[str]:
+        """The tools that may be used only with somebody's yes."""
+        return frozenset(rule["tool"] for rule in self.rules if rule["rule"] == "requires_consent")
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
             "system_prompt": agent.system_prompt,
             "config": json.dumps(agent.config),
             "enabled_tools": json.dumps(agent.tools),
+            "tool_rules": json.dumps([dict(rule) for rule in agent.rules]),
             "created_at": moment,
             "updated_at": moment,
         },
@@ -118,4 +126,5 @@ def _agent(row: Row) -> Agent:
         system_prompt=row["system_prompt"],
         tools=tuple(json.loads(row["enabled_tools"])),
         config=json.loads(row["config"]),
+        rules=tuple(json.loads(row["tool_rules"])),
     )

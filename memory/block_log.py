@@ -1,10 +1,10 @@
 """How a block's document lies in the database: numbered updates, checkpoints, and what could not be read.
 
-An edit adds one update row. Now and then a checkpoint, the whole document, makes loading quick again; the newest
-few are kept, with the updates since the oldest of them, so that one bad checkpoint costs nothing. Blobs that
-cannot be read are moved to quarantine and the document is built from what is sound. What of the text is then
-still missing comes back from the block's rendered text as one change by "system": the words stay, only the
-record of who wrote them is lost.
+An edit adds one update row, and leaves its document in memory for the next (`memory.warm_blocks`). Now and then a
+checkpoint, the whole document, makes loading quick again; the newest few are kept, with the updates since the
+oldest of them, so that one bad checkpoint costs nothing. Blobs that cannot be read are moved to quarantine and the
+document is built from what is sound. What of the text is then still missing comes back from the block's rendered
+text as one change by "system": the words stay, only the record of who wrote them is lost.
 """
 
 import base64
@@ -33,6 +33,7 @@ from memory.document import (
 from memory.errors import BlockCorrupt, BlockNotFound
 from memory.fulltext import index_text
 from memory.ids import BlockId, PersonId
+from memory.warm_blocks import OpenBlock, WarmBlocks
 
 _log = structlog.get_logger(__name__)
 _PEER_BITS = 63  # SQLite's integers are signed
@@ -56,62 +57,63 @@ class CheckpointPolicy:
 DEFAULT_POLICY = CheckpointPolicy()
 
 
-@dataclass(frozen=True)
-class OpenBlock:
-    """A document loaded for one edit inside a unit of work."""
-
-    id: BlockId
-    heading: tuple[str, str]
-    """Label and description, which are searched with the text."""
-    audience: str
-    next_seq: int
-    document: BlockDocument
-    pending: int
-    pending_bytes: int
-    checkpointed_at: datetime
-    repairs: tuple[str, ...] = ()
-    """What was wrong and has been put right while loading; empty as a rule."""
-
-
 def search_text(label: str, description: str, content: str) -> str:
     """What the full-text index holds of a block."""
     return index_text(f"{label} {description} {content}")
 
 
 def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlock:
-    """Load for editing as `writer`, repairing what cannot be read. Raises BlockCorrupt when nothing is sound."""
+    """Load for editing as `writer`, repairing what cannot be read. Raises BlockCorrupt when nothing is sound.
+
+    A document that is still in memory from the last edit is taken as it is: the stored blobs are not looked at.
+    """
+    warm = tx.kept(WarmBlocks).take(block)
+    if warm is not None and _is_current(tx, warm):
+        warm.document.act_as(_peer(tx, block, writer))
+        return warm
     try:
         return _load(tx, block, _peer(tx, block, writer))
     except BlockCorrupt:
-        repairs = repair_block(tx, block, now)
+        repair_block(tx, block, now)
     # Read anew: a repair may have changed peers and numbers, and this shows that it worked.
-    opened = _load(tx, block, _peer(tx, block, writer))
-    return OpenBlock(**{**vars(opened), "repairs": repairs})
+    return _load(tx, block, _peer(tx, block, writer))
 
 
 def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy = DEFAULT_POLICY) -> bool:
     """Commit the edits of an opened block and render its text into the row; False when nothing had changed."""
-    data = opened.document.commit(stamp)
-    if not data:
-        return False
-    _insert_update(tx, opened.id, opened.audience, stamp, data)
-    text = opened.document.text()
-    changed = tx.run(
-        "UPDATE memory_blocks SET content = ?, search_text = ?, next_seq = ?, updated_at = ?"
-        " WHERE id = ? AND next_seq = ?",
-        (text, search_text(*opened.heading, text), stamp.seq + 1, to_text(stamp.at), opened.id, stamp.seq),
+    data, text = opened.document.commit(stamp), opened.document.text()
+    if data:
+        _insert_update(tx, opened.id, opened.audience, stamp, data)
+        changed = tx.run(
+            "UPDATE memory_blocks SET content = ?, search_text = ?, next_seq = ?, updated_at = ?"
+            " WHERE id = ? AND next_seq = ?",
+            (text, search_text(*opened.heading, text), stamp.seq + 1, to_text(stamp.at), opened.id, stamp.seq),
+        )
+        if changed != 1:
+            raise BlockCorrupt(f"block {opened.id} was written by another connection at the same time")
+        opened.saved(len(data))
+        if _is_due(opened, stamp.at, policy):
+            # The document is let go: the next edit shows that the checkpoint can be read, and what Loro keeps in
+            # memory of each edit does not add up.
+            _insert_checkpoint(tx, opened.id, opened.audience, opened.document, stamp)
+            _prune(tx, opened.id, policy.keep)
+            return True
+    tx.kept(WarmBlocks).put(opened, len(text))
+    return bool(data)
+
+
+def _is_current(rows: Rows, warm: OpenBlock) -> bool:
+    """Whether the block's row is still the one that the document was saved with."""
+    row = rows.one("SELECT label, description, audience, next_seq FROM memory_blocks WHERE id = ?", (warm.id,))
+    return row is not None and tuple(row) == (*warm.heading, warm.audience, warm.next_seq)
+
+
+def _is_due(opened: OpenBlock, now: datetime, policy: CheckpointPolicy) -> bool:
+    return (
+        opened.pending >= policy.updates
+        or opened.pending_bytes >= policy.size
+        or now - opened.checkpointed_at >= policy.age
     )
-    if changed != 1:
-        raise BlockCorrupt(f"block {opened.id} was written by another connection at the same time")
-    due = (
-        opened.pending + 1 >= policy.updates
-        or opened.pending_bytes + len(data) >= policy.size
-        or stamp.at - opened.checkpointed_at >= policy.age
-    )
-    if due:
-        _insert_checkpoint(tx, opened.id, opened.audience, opened.document, stamp)
-        _prune(tx, opened.id, policy.keep)
-    return True
 
 
 def repair_block(tx: Tx, block: BlockId, now: datetime) -> tuple[str, ...]:
@@ -119,6 +121,7 @@ def repair_block(tx: Tx, block: BlockId, now: datetime) -> tuple[str, ...]:
 
     Raises BlockCorrupt, and changes nothing, when no checkpoint and no first update is sound.
     """
+    tx.kept(WarmBlocks).take(block)  # it may hold changes that are lost
     try:
         _load(tx, block, None)
     except BlockCorrupt:
@@ -216,6 +219,7 @@ def _load(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
         pending=len(updates),
         pending_bytes=sum(len(blob.data) for blob in updates),
         checkpointed_at=from_text(head["created_at"] if row is None else row["created_at"]),
+        checkpoint_bytes=0 if base is None else len(base.data),
     )
 
 
@@ -337,6 +341,7 @@ def count_person(rows: Rows, person: PersonId) -> int:
 
 def erase_person(tx: Tx, person: PersonId) -> int:
     """Remove those rows, and with them the blocks' shares and writers; gives how many rows."""
+    tx.kept(WarmBlocks).clear()  # their words are in memory too
     statement = _HELD.replace("SELECT {columns}", "DELETE", 1)
     gone = sum(tx.run(statement.format(table=table, key=key), _whose(person)) for table, key in _TABLES)
     if gone:  # this index keeps the words of deleted rows (see the migration)

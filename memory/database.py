@@ -22,6 +22,7 @@ from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, faults
 
 T = TypeVar("T")
+K = TypeVar("K")
 Value: TypeAlias = str | int | float | bytes | None
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
@@ -112,8 +113,48 @@ class Rows:
         return self._raw.execute(sql, parameters).fetchone()
 
 
+class Kept:
+    """What units of work keep in memory for later units of the same file, one object of a class.
+
+    It is always as the file is. Only units touch it, so it belongs to the writer's thread, and it is emptied whenever
+    it might differ from the file: at every rollback, be it of one unit or of a whole group; when another connection
+    has committed; and when `Database.maintain` gave the connection away.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[type, Any] = {}
+        self._version: int | None = None
+
+    def of(self, kind: type[K]) -> K:
+        """The object of that class, made now if there is none."""
+        found = self._objects.get(kind)
+        if found is None:
+            found = self._objects[kind] = kind()
+        return cast("K", found)
+
+    def clear(self) -> None:
+        self._objects.clear()
+
+    def at_version(self, version: int) -> None:
+        """Forget everything if this is not the `data_version` of the last time: another connection has committed."""
+        if version != self._version:
+            self._objects.clear()
+            self._version = version
+
+
 class Tx(Rows):
     """Reading and writing inside one unit of work."""
+
+    def __init__(self, raw: Connection, kept: Kept | None = None) -> None:
+        super().__init__(raw)
+        self._kept = kept
+
+    def kept(self, kind: type[K]) -> K:
+        """The file's object of that class, which earlier units may have filled; see `Kept`.
+
+        A `Tx` without a `Database` gives a new one every time, since nobody would empty it after a rollback.
+        """
+        return kind() if self._kept is None else self._kept.of(kind)
 
     def run(self, sql: str, parameters: Parameters = ()) -> int:
         """Execute one statement; gives the number of rows it changed."""
@@ -167,8 +208,16 @@ def _translate(error: BaseException) -> BaseException:
     return error
 
 
-def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> _Outcome:
-    outcome, tx = _Outcome(), Tx(raw)
+@dataclass(frozen=True)
+class _Writing:
+    """What belongs to the writer's thread."""
+
+    raw: Connection
+    kept: Kept
+
+
+def _run_units(on: _Writing, units: Sequence[_Unit[Any]]) -> _Outcome:
+    raw, outcome, tx = on.raw, _Outcome(), Tx(on.raw, on.kept)
     for unit in units:
         raw.execute("SAVEPOINT unit")
         try:
@@ -177,21 +226,25 @@ def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> _Outcome:
             if not raw.in_transaction:  # SQLite rolled everything back (full disk, interrupt)
                 raise
             raw.execute("ROLLBACK TO unit")
+            on.kept.clear()
             outcome.results.append(error)
         raw.execute("RELEASE unit")
     return outcome
 
 
-def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> _Outcome:
+def _commit(on: _Writing, units: Sequence[_Unit[Any]]) -> _Outcome:
+    raw = on.raw
     level = "FULL" if any(unit.durable for unit in units) else "NORMAL"
     raw.execute(f"PRAGMA synchronous={level}")
     raw.execute("BEGIN IMMEDIATE")
     try:
-        outcome = _run_units(raw, units)
+        on.kept.at_version(raw.execute("PRAGMA data_version").fetchall()[0][0])
+        outcome = _run_units(on, units)
         for unit in units:
             faults.reach(unit.point, "before")
         raw.execute("COMMIT")
     except BaseException:
+        on.kept.clear()
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
@@ -207,6 +260,7 @@ class Database:
         self.path = path
         self._writer = writer
         self._reader = reader
+        self._kept = Kept()
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
         self._closing = False
@@ -243,7 +297,8 @@ class Database:
 
     async def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> T:
         """Run a unit of work; when this returns, it is committed. A cancelled caller does not undo it."""
-        return await asyncio.shield(self.submit(point, work, durable=durable))
+        # Needs no shield: who is cancelled cancels the future alone, and the unit runs without it.
+        return await self.submit(point, work, durable=durable)
 
     async def read(self, work: Callable[[Rows], T]) -> T:
         """Run `work` on the reader's thread; it sees everything that was committed before."""
@@ -254,7 +309,12 @@ class Database:
 
     async def maintain(self, work: Callable[[Connection], T]) -> T:
         """Run something that cannot stand in a transaction (VACUUM, checkpoint) between two commits."""
-        return await self._writer.run(work)
+
+        def alone(raw: Connection) -> T:
+            self._kept.clear()
+            return work(raw)
+
+        return await self._writer.run(alone)
 
     async def _flush(self) -> None:
         try:
@@ -271,7 +331,7 @@ class Database:
 
     async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
         try:
-            outcome = await self._writer.run(_commit, units)
+            outcome = await self._writer.run(lambda raw: _commit(_Writing(raw, self._kept), units))
         except asyncio.CancelledError:
             # The thread goes on and may commit them all: running them again could do it twice.
             for unit in units:

@@ -1,14 +1,13 @@
 """A block's text as a Loro document, over bytes: the only module that imports loro.
 
-A document is thrown away after each use. What is true stands in SQLite as blobs, a checkpoint and the updates
-after it, each with a checksum that is compared before Loro sees the bytes. Loro's own errors are plain
-BaseExceptions; none of them leaves this module, where they become `BlockCorrupt`.
+What is true stands in SQLite as blobs, a checkpoint and the updates after it, each with a checksum that is compared
+before Loro sees the bytes; a document in memory is for one edit, or a few in a row (`memory.warm_blocks`). Loro's
+own errors are plain BaseExceptions; none of them leaves this module, where they become `BlockCorrupt`.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -28,6 +27,8 @@ _CONTAINER = "content"
 _UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _NEVER_MERGE = -1  # 0 still merges commits of the same second
 _DIGEST_BYTES = 8
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def agent_writer(agent: AgentId) -> Writer:
@@ -89,7 +90,7 @@ class Stamp:
     at: datetime
 
     def message(self) -> str:
-        return json.dumps({"w": self.writer, "t": self.turn, "n": self.seq}, separators=(",", ":"))
+        return _encode({"w": self.writer, "t": self.turn, "n": self.seq})
 
 
 @dataclass(frozen=True)
@@ -113,22 +114,26 @@ def require_text(text: str) -> None:
         raise Refused("the text contains half of a surrogate pair, which is no character") from None
 
 
-@contextmanager
-def _guard(doing: str) -> Iterator[None]:
-    """Turn whatever Loro raises, panics too, into BlockCorrupt. The document is not to be used afterwards."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit, StoreError):
-        raise
-    except BaseException as error:
-        raise BlockCorrupt(f"the document failed at {doing}: {error}") from error
+class _Guard:
+    """Turns whatever Loro raises, panics too, into BlockCorrupt. The document is not to be used afterwards."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is None or isinstance(error, KeyboardInterrupt | SystemExit | StoreError):
+            return
+        raise BlockCorrupt(f"the document failed at {self._doing}: {error}") from error
 
 
 class BlockDocument:
     """One block's text with its history. `peer` is the writer's id in this block and must not be shared."""
 
     def __init__(self, peer: int | None = None) -> None:
-        with _guard("opening"):
+        with _Guard("opening"):
             self._loro = LoroDoc()
             if peer is not None:
                 self._loro.peer_id = peer
@@ -147,7 +152,7 @@ class BlockDocument:
         # One by one: import_batch is slower here, and would not say which blob failed.
         for blob in updates:
             document._take(blob)
-        with _guard("loading"):
+        with _Guard("loading"):
             document._since = document._loro.oplog_vv
         return document
 
@@ -165,17 +170,17 @@ class BlockDocument:
 
     def act_as(self, peer: int) -> None:
         """Make further edits as this peer; only between commits."""
-        with _guard("changing the writer"):
+        with _Guard("changing the writer"):
             self._loro.peer_id = peer
 
     def text(self) -> str:
-        with _guard("reading"):
+        with _Guard("reading"):
             return self._text.to_string()
 
     def append(self, text: str) -> None:
         """Add to the end. Raises Refused for text that cannot be stored."""
         require_text(text)
-        with _guard("appending"):
+        with _Guard("appending"):
             self._text.push_str(text)
 
     def replace(self, old: str, new: str) -> None:
@@ -186,14 +191,14 @@ class BlockDocument:
         places = _occurrences(self.text(), old)
         if not places:
             raise Refused(f"{_excerpt(old)} does not occur in the block; it must be given exactly as it stands there")
-        with _guard("replacing"):
+        with _Guard("replacing"):
             for place in reversed(places):
                 self._text.splice(place, len(old), new)
 
     def write(self, text: str) -> None:
         """Make `text` the whole value, by as few operations as can be found in 20 ms."""
         require_text(text)
-        with _guard("writing"):
+        with _Guard("writing"):
             try:
                 self._text.update(text, timeout_ms=_UPDATE_MS)
             except ValueError:  # the time was up; the text is as it was
@@ -207,19 +212,19 @@ class BlockDocument:
 
     def commit(self, stamp: Stamp) -> bytes:
         """Close the edits since the last commit as one change; gives just that change, empty if nothing changed."""
-        with _guard("committing"):
+        with _Guard("committing"):
             self._loro.commit_with(origin=stamp.writer, timestamp=int(stamp.at.timestamp()), commit_msg=stamp.message())
             since, self._since = self._since, self._loro.oplog_vv
             return b"" if self._since == since else self._loro.export(ExportMode.Updates(since))
 
     def snapshot(self) -> bytes:
         """The whole document with its full history."""
-        with _guard("taking a snapshot"):
+        with _Guard("taking a snapshot"):
             return self._loro.export(ExportMode.Snapshot())
 
     def frontier(self) -> bytes:
         """The version the document is at; equal bytes are equal versions."""
-        with _guard("reading the version"):
+        with _Guard("reading the version"):
             return self._loro.oplog_frontiers.encode()
 
     def changes(self) -> list[Change]:
@@ -230,7 +235,7 @@ class BlockDocument:
             found[change.id.peer, change.id.counter] = change  # each head leads to the common past again
             return False  # True would stop
 
-        with _guard("listing changes"):
+        with _Guard("listing changes"):
             spans = VersionRange.from_vv(self._loro.oplog_vv).inner()
             heads = [ID(peer, end - 1) for peer, (start, end) in spans.items() if end > start]
             self._loro.travel_change_ancestors(heads, collect)

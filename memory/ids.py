@@ -26,6 +26,8 @@ BatchId = NewType("BatchId", int)
 TurnId = NewType("TurnId", int)
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)
+RequestId = NewType("RequestId", int)
+GrantId = NewType("GrantId", int)
 
 _EPOCH_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
 _SEQUENCE_BITS = 12

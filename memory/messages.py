@@ -57,7 +57,10 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Heard:
-    """A person's message as it arrived; `external_id` is the platform's id of it, `at` when it was said."""
+    """A person's message as it arrived; `external_id` is the platform's id of it, `at` when it was said.
+
+    With the role "system" it is something that happened in the house itself, told to the agents in a place.
+    """
 
     place: PlaceId
     person: PersonId | None
@@ -69,6 +72,7 @@ class Heard:
     trust: Trust
     at: datetime
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    role: Role = "user"
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def add_heard(tx: Tx, heard: Heard) -> MessageId:
         "place_id": heard.place,
         "person_id": heard.person,
         "speaker": speaker,
-        "role": "user",
+        "role": heard.role,
         "content": text,
         "source": heard.source,
         "external_id": heard.external_id,

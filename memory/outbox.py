@@ -116,6 +116,18 @@ def of_key(rows: Rows, key: str) -> OutRow | None:
     return None if row is None else _row(row)
 
 
+def of_prefix(rows: Rows, prefix: str) -> list[OutRow]:
+    """The rows whose keys begin so, for what owns those keys."""
+    sql = "SELECT * FROM outbox WHERE key >= ? AND key < ? ORDER BY id"
+    return [_row(row) for row in rows.all(sql, (prefix, f"{prefix}\U0010ffff"))]
+
+
+def withdraw(tx: Tx, identifier: OutboxId) -> bool:
+    """Drop a row that nobody has begun to send; False when somebody has."""
+    sql = "UPDATE outbox SET status = 'withdrawn', content = '', detail = '{}' WHERE id = ? AND status = 'pending'"
+    return tx.run(sql, (identifier,)) == 1
+
+
 def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
     """Everything that one turn said or is about to say, in order."""
     return [_row(row) for row in rows.all("SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))]

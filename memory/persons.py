@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from memory import archival, block_log, inbox, messages, outbox, turns, usage
+from memory import archival, block_log, grants, inbox, messages, outbox, requests, turns, usage
 from memory.database import Rows, Tx
 from memory.ids import PersonId
 
@@ -35,6 +35,8 @@ STORES: tuple[PersonStore, ...] = (
     _store("outbox", outbox, "outbox"),
     _store("turns", turns, "turns", "turn_steps", "turn_uses"),
     _store("usage", usage, "model_usage"),
+    _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
+    _store("requests", requests, "permission_requests", "permission_votes"),
     _store("archival", archival, "archival_entries"),
     _store(
         "blocks",

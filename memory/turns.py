@@ -2,7 +2,8 @@
 
 A step is one row of our own JSON ("v": 1), written as it happens. Kinds and bodies:
 `joined` {"messages": [[id, revision], ...]} which messages the turn answers, and in which wording they were read;
-`answer` {"text", "calls": [{"id", "name", "arguments"}], "model", "finish"} one model answer;
+`answer` {"text", "calls": [{"id", "name", "arguments"}], "model", "finish"} one model answer, or a call that was
+approved, with {"permit": {"request", "covers"}} and without a model;
 `tool_started` {"call", "name"} a call that leaves the process has begun;
 `tool_result` {"call", "name", "text", "ok", "data"} what came of a call;
 `note` {"text"} something the agent is told in passing.

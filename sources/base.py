@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from memory.audience import Audience, Scope, Trust
-from memory.ids import AgentId, OutboxId, PersonId, PlaceId, TurnId
+from memory.ids import AgentId, OutboxId, PersonId, PlaceId, RequestId, TurnId
 
 
 class Kind(StrEnum):
@@ -154,6 +154,14 @@ class OutFile:
 
 
 @dataclass(frozen=True)
+class Buttons:
+    """What a message offers to press: the id of the question, and the answers it takes."""
+
+    request: RequestId
+    offers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Delivery:
     """One message to send, as its outbox row says. The same `id` is the same message, however often it is tried."""
 
@@ -169,6 +177,7 @@ class Delivery:
     """External id of the message that is answered; used when the place has moved on since."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[OutFile, ...] = ()
+    buttons: Buttons | None = None
 
 
 class DeliveryFailed(Exception):
@@ -234,8 +243,8 @@ class Endpoint(Protocol):
         """
         ...
 
-    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
-        """Replace the text of a message of ours. Raises DeliveryFailed."""
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        """Replace the text and the buttons of a message of ours. Raises DeliveryFailed."""
         ...
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:

@@ -13,16 +13,12 @@ import asyncio
 import getpass
 import json
 import os
-import re
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
-
-from rich.console import Console
-from rich.status import Status
 
 from memory.audience import OWNER, Trust
 from memory.clock import Clock, utc_now
@@ -31,6 +27,7 @@ from memory.folder import private_file
 from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
 from sources.base import (
     Activity,
+    Buttons,
     Deliver,
     Delivery,
     DeliveryFailed,
@@ -257,7 +254,7 @@ class TerminalEndpoint:
                 await asyncio.to_thread(self._journal.take_back, delivery.id)
                 self._check(delivery.place)
         text = "\n\n".join([delivery.text, *(f"{file.name}:\n{file.text}" for file in delivery.files)])
-        self._tell(Said(external_id, text, delivery.speaker))
+        self._tell(Said(external_id, text + _answers(delivery.buttons), delivery.speaker))
         return external_id
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
@@ -265,10 +262,10 @@ class TerminalEndpoint:
         known = {one.id: _external_id(one) for one in deliveries if one.id in self._journal}
         return {identifier: external for identifier, external in known.items() if external not in taken}
 
-    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         """Show the new text of a message. Raises DeliveryFailed when nobody is there."""
         self._check(place)
-        self._tell(Changed(external_id, text))
+        self._tell(Changed(external_id, text + _answers(buttons)))
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         """Tell those who are there that a message no longer stands."""
@@ -300,101 +297,10 @@ class TerminalEndpoint:
             listener(shown)
 
 
+def _answers(buttons: Buttons | None) -> str:
+    """What is typed instead of pressing a button."""
+    return f"\nAnswer with /approve {buttons.request} or /deny {buttons.request}" if buttons else ""
+
+
 def _external_id(delivery: Delivery) -> str:
     return f"terminal-{delivery.id}"
-
-
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What could move a terminal's cursor, colour it or turn its text around."""
-
-
-class ChatView:
-    """Draws a chat on a console: text as it is written, a spinner while nothing is there yet.
-
-    Piped, only whole answers are written, without colour or spinner.
-    """
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._spinner: Status | None = None
-        self._streamed = ""
-        self._last = Said("", "")
-
-    def stream(self, text: str, speaker: str = "") -> None:
-        """An answer as far as it is written: all of it so far, not only what is new."""
-        if not self._console.is_terminal or not text:
-            return
-        self._still()
-        if not text.startswith(self._streamed):  # another model began from nothing
-            self.close()
-        if not self._streamed:
-            self._name(speaker)
-        self._write(text[len(self._streamed) :], end="")
-        self._streamed = text
-
-    def show(self, shown: Shown) -> None:
-        """Draw what the endpoint tells."""
-        match shown:
-            case Said():
-                self._finish(shown)
-            case Changed():
-                self._change(shown)
-            case Withdrawn():
-                self.note("(taken back)")
-            case Busy():
-                self._wait(shown.busy)
-
-    def note(self, text: str) -> None:
-        """A line about the chat rather than of it."""
-        self._still()
-        self._write(text, style="dim")
-
-    def close(self) -> None:
-        """End the spinner and an unfinished line."""
-        self._still()
-        if self._streamed:
-            self._write("")
-            self._streamed = ""
-
-    def _finish(self, said: Said) -> None:
-        self._still()
-        self._last = said
-        if not (self._streamed and said.text.startswith(self._streamed)):
-            self.close()
-            self._name(said.speaker)
-        self._write(said.text[len(self._streamed) :])
-        self._streamed = ""
-
-    def _change(self, changed: Changed) -> None:
-        self._still()
-        before = self._last.text if self._last.id == changed.id else ""
-        self._last = Said(changed.id, changed.text)
-        if not before or not changed.text.startswith(before):
-            self.note("(changed)")
-            before = ""
-        if changed.text != before:
-            self._write(changed.text[len(before) :])
-
-    def _wait(self, busy: bool) -> None:
-        if not busy:
-            self._still()
-        elif self._console.is_terminal and self._spinner is None and not self._streamed:
-            self._spinner = self._console.status("thinking", spinner="dots")
-            self._spinner.start()
-
-    def _still(self) -> None:
-        if self._spinner is not None:
-            self._spinner.stop()
-            self._spinner = None
-
-    def _name(self, speaker: str) -> None:
-        if speaker:
-            self._write(f"{speaker}: ", end="", style="bold")
-
-    def _write(self, text: str, *, end: str = "\n", style: str = "") -> None:
-        clean = _CONTROLS.sub("", sendable(text))
-        if self._console.is_terminal:
-            self._console.out(clean, style=style or None, end=end, highlight=False)
-        else:  # as it is: rich would turn tabs into spaces
-            self._console.file.write(clean + end)
-            self._console.file.flush()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import typer
 
 from bot.cli.commands import app
@@ -15,9 +16,9 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def _example() -> list[tuple[str, str]]:
+def _example(name: str) -> list[tuple[str, str]]:
     """Commands of the marked block with what they print."""
-    block = re.search(r"<!-- test: chat -->\n```console\n(.*?)```", README, re.DOTALL)
+    block = re.search(rf"<!-- test: {name} -->\n```console\n(.*?)```", README, re.DOTALL)
     assert block is not None
     found: list[tuple[str, str]] = []
     for line in block[1].splitlines():
@@ -33,10 +34,11 @@ def _timeless(text: str) -> str:
     return re.sub(r"on \d+ \w+ \d{4} at \d\d:\d\d UTC", "on DATE", text)
 
 
-def test_the_first_talk_of_the_readme_is_real(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", re.findall(r"<!-- test: (\w+) -->", README))
+def test_what_the_readme_shows_is_real(tmp_path: Path, name: str) -> None:
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "SYSTEMROOT")}
     environment = {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(tmp_path / "data")}
-    for command, printed in _example():
+    for command, printed in _example(name):
         words = shlex.split(command)
         assert words[0] == "carina"
         done = subprocess.run(

@@ -1,6 +1,7 @@
 """`carina db ...` and `carina inbox ...`: through the running service, or on the files when none runs."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from bot import control
+from bot.app import open_folder
+from bot.approving import Approvals, approval_terms
+from bot.broker import Broker
 from bot.config import Config
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.houses import open_house
 from bot.operations import Operations
 from memory.clock import utc_now
@@ -42,8 +46,7 @@ def show_status(config: Config, *, as_json: bool) -> None:
 
 def migrate_all(config: Config, *, as_json: bool) -> None:
     """Migrate what is older."""
-    folder = DataFolder(config.home)
-    folder.prepare()
+    folder = open_folder(config)
     rows = []
     with folder.lock():
         for kind, path in _files(folder):
@@ -75,10 +78,51 @@ async def inbox_retry(config: Config, row: int, *, as_json: bool) -> None:
     _print([await _ask(config, "inbox.retry", identifier=row)], as_json=as_json, empty="")
 
 
+async def permits_list(config: Config, *, as_json: bool) -> None:
+    """List what waits for a yes, and what was allowed for longer."""
+    found = await _ask(config, "permits.list")
+    if as_json:
+        _print_data(found)
+        return
+    _print(found["requests"], as_json=False, empty="Nothing waits for your yes.")
+    _print(found["grants"], as_json=False, empty="Nothing was allowed for longer.")
+
+
+async def permits_show(config: Config, request: int, *, as_json: bool) -> None:
+    """Show one request with its arguments."""
+    found = await _ask(config, "permits.show", request=request)
+    if as_json:
+        _print_data(found)
+    else:
+        Console(highlight=False, soft_wrap=True).print(f"{found['text']}\n{found['arguments']}", markup=False)
+
+
+async def permits_answer(config: Config, request: int, verdict: str, *, as_json: bool) -> None:
+    """Answer one request. Raises UserError when the answer does not count."""
+    found = await _ask(config, "permits.answer", request=request, verdict=verdict)
+    if not found["counted"]:
+        raise UserError(found["text"])
+    _print([found], as_json=as_json, empty="")
+
+
+async def permits_revoke(config: Config, grant: int, *, as_json: bool) -> None:
+    """End one grant."""
+    _print([await _ask(config, "permits.revoke", grant=grant)], as_json=as_json, empty="")
+
+
+async def permits_audit(config: Config, limit: int, *, as_json: bool) -> None:
+    """Print the record."""
+    rows = await _ask(config, "permits.audit", limit=limit)
+    _print(rows, as_json=as_json, empty="Nothing was ever asked.")
+
+
 def invite(application: str) -> str:
-    """The install link for an application. Raises UserError for what is no id."""
-    if not application.isdecimal():
-        raise UserError(f"{application!r} is no application id: it is the number under General Information")
+    """The install link for an application. Raises CallError for what is no id."""
+    if not re.fullmatch(r"[0-9]{1,20}", application):
+        raise CallError(
+            f"{application!r} is no application id, which is digits only; copy the Application ID under "
+            "General Information of your application in Discord's developer portal"
+        )
     return invite_url(int(application))
 
 
@@ -93,7 +137,8 @@ async def _ask(config: Config, operation: str, **arguments: Any) -> Any:
         async with Constellations.open(folder.path, utc_now) as constellations:
             house, _answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
             operations = Operations(constellations, house, lambda *_lane: None)
-            return await operations.handlers()[operation](**arguments)
+            approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
+            return await {**operations.handlers(), **approvals.handlers()}[operation](**arguments)
 
 
 def _files(folder: DataFolder) -> list[tuple[Kind, Any]]:
@@ -108,10 +153,14 @@ def _statuses(folder: DataFolder) -> list[Status]:
     return [status(path, kind) for kind, path in _files(folder)]
 
 
+def _print_data(data: Any) -> None:
+    Console(highlight=False, soft_wrap=True).print(json.dumps(data, ensure_ascii=False, indent=2), markup=False)
+
+
 def _print(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
     console = Console(highlight=False, soft_wrap=True)
     if as_json:
-        console.print(json.dumps(rows, ensure_ascii=False, indent=2), markup=False)
+        _print_data(rows)
         return
     if not rows:
         console.print(empty, markup=False)

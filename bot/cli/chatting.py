@@ -17,10 +17,12 @@ from bot.config import OFFLINE, Config
 from bot.errors import UserError
 from memory.folder import DataFolder
 from memory.ids import snowflakes
-from sources.terminal import ChatView, from_data
+from sources.screen import ChatView
+from sources.terminal import Said, from_data
 
 _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0
+_SIGN = "> "  # what asks for a line; only what every terminal can show
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Line:
     """A way to the service: what is shown, and how to say something."""
 
     shown: AsyncGenerator[dict[str, Any], None]
-    say: Callable[[str], Awaitable[None]]
+    say: Callable[[str], Awaitable[dict[str, Any]]]
 
 
 @asynccontextmanager
@@ -37,8 +39,9 @@ async def connect(config: Config, history: int) -> AsyncIterator[Line]:
     folder = DataFolder(config.home)
     if config.home.exists() and folder.holder() is not None:
 
-        async def pass_on(text: str) -> None:
-            await control.ask(folder, "say", text=text, external_id=_new_id())
+        async def pass_on(text: str) -> dict[str, Any]:
+            done: dict[str, Any] = await control.ask(folder, "say", text=text, external_id=_new_id())
+            return done
 
         async with aclosing(control.call(folder, "chat", within=None, history=history)) as shown:
             yield Line(shown, pass_on)
@@ -51,8 +54,8 @@ async def connect(config: Config, history: int) -> AsyncIterator[Line]:
 
         service = tasks.create_task(app.run(until_ended), name="service")
 
-        async def say(text: str) -> None:
-            await app.chat.say(text, _new_id())
+        async def say(text: str) -> dict[str, Any]:
+            return await app.chat.say(text, _new_id())
 
         try:
             async with aclosing(app.chat.chat(history)) as shown:
@@ -63,53 +66,76 @@ async def connect(config: Config, history: int) -> AsyncIterator[Line]:
 
 
 async def once(config: Config, text: str) -> None:
-    """Say one thing, print the answer."""
+    """Say one thing, print the answer. Raises UserError when none comes."""
     view = ChatView(Console(highlight=False, no_color=config.no_color or None))
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS), connect(config, 0) as line:
+            await _ask_once(line, text, view)
+    except TimeoutError:
+        raise UserError(
+            f"no answer came within {_ANSWER_SECONDS:.0f} seconds; `carina inbox list` shows how the message stands"
+        ) from None
+    finally:
+        view.close()
+
+
+async def _ask_once(line: Line, text: str, view: ChatView) -> None:
     said = False
-    async with asyncio.timeout(_ANSWER_SECONDS), connect(config, 0) as line:
-        async for shown in line.shown:
-            match shown["kind"]:
-                case "Listening":
-                    await line.say(text)
-                    said = True
-                case "Idle" if said:
+    async for shown in line.shown:
+        match shown["kind"]:
+            case "Listening":
+                done = await line.say(text)
+                said = True
+                if answer := done.get("answer"):
+                    view.show(Said("", answer))
+                if answer and not done["goes_on"]:
                     break
-                case "Said":
-                    view.show(from_data(shown))
-                case _:
-                    pass
-    view.close()
+            case "Idle" if said:
+                break
+            case "Said":
+                view.show(from_data(shown))
+            case _:
+                pass
 
 
 async def interactive(config: Config) -> None:
     """Pass lines on until the input ends; piped lines wait for the answer to the one before."""
     console = Console(highlight=False, no_color=config.no_color or None)
-    view = ChatView(console)
+    view = ChatView(console, _SIGN if sys.stdin.isatty() else "")
     history = config.terminal.history if console.is_terminal else 0
-    async with connect(config, history) as line, asyncio.TaskGroup() as tasks:
+    async with connect(config, history) as line:
+        await _converse(line, view, config)
+
+
+async def _converse(line: Line, view: ChatView, config: Config) -> None:
+    async with asyncio.TaskGroup() as tasks:
         idle = asyncio.Event()
         listening = asyncio.Event()
         showing = tasks.create_task(_show(line, view, idle, listening), name="chat view")
         await listening.wait()
-        if console.is_terminal:
-            view.note(_greeting(config))
+        view.greet(_greeting(config))
+        view.ask()
         try:
-            await _pass_lines(line, idle, wait=not sys.stdin.isatty())
+            await _pass_lines(line, view, idle, wait=not sys.stdin.isatty())
         finally:
             showing.cancel()
-    view.close()
+            view.close()  # also after an error: a spinner hides the cursor
 
 
-async def _pass_lines(line: Line, idle: asyncio.Event, *, wait: bool) -> None:
+async def _pass_lines(line: Line, view: ChatView, idle: asyncio.Event, *, wait: bool) -> None:
     lines = _read_lines()
-    saying = 0
     while (text := await lines.get()) is not _END:
+        view.typed()
         if not text.strip():
+            view.ask()
             continue
         idle.clear()
-        await line.say(text.rstrip("\n"))
-        saying += 1
-        if wait:
+        done = await line.say(text.rstrip("\n"))
+        if answer := done.get("answer"):
+            view.show(Said("", answer))
+        if answer and not done["goes_on"]:
+            view.ask()
+        elif wait:
             await idle.wait()
 
 
@@ -137,10 +163,11 @@ async def _show(line: Line, view: ChatView, idle: asyncio.Event, listening: asyn
                 listening.set()
             case "Idle":
                 idle.set()
+                view.ask()
             case "Stream":
                 view.stream(shown["text"])
             case "History":
-                view.note(f"{shown['speaker']}: {shown['text']}")
+                view.recall(shown["speaker"], shown["text"])
             case _:
                 view.show(from_data(shown))
     raise UserError("the service has ended")

@@ -1,26 +1,23 @@
-"""`carina`: every command, its options, and what its exit code means.
+"""`carina`: every command and its options.
 
-0 it did what was asked; 1 it could not, and said why; 2 the configuration or the call is wrong; 3 a database
-has to be migrated first (`carina db migrate`). `--json` prints one JSON document for machines.
+`--json` prints one JSON document for machines; what an exit code means stands in `bot.cli.ending`.
 """
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from bot import logs
-from bot.cli import administration, chatting, serving
+from bot.cli import administration, chatting, serving, status
+from bot.cli.ending import explained, logged
+from bot.cli.version import version
 from bot.config import Config, load_here
-from bot.errors import ConfigError, UserError
+from bot.errors import CallError, ConfigError
 from bot.secrets import Redactor
-from memory.errors import DatabaseOutdated, StoreError
 from memory.faults import faults
-from sources.base import SourceRefused
 
 app = typer.Typer(
     name="carina",
@@ -31,8 +28,10 @@ app = typer.Typer(
 )
 database = typer.Typer(help="The database files: their version, migration, size.")
 inbox = typer.Typer(help="What arrived and how it was answered.")
+permits = typer.Typer(help="What agents ask to do, and what they were allowed.")
 app.add_typer(database, name="db")
 app.add_typer(inbox, name="inbox")
+app.add_typer(permits, name="permits")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 LogJson = Annotated[bool, typer.Option("--log-json", help="Log one JSON object a line.")]
@@ -40,49 +39,23 @@ LogJson = Annotated[bool, typer.Option("--log-json", help="Log one JSON object a
 
 def main() -> None:
     """Run the command line; errors that say what to do are printed, not raised."""
-    with _explained():
+    with explained():
         app()
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        _exit_for(_innermost(group))
-    except _EXPECTED as error:
-        _exit_for(error)
-
-
-_CODES: tuple[tuple[type[Exception], int], ...] = (
-    (ConfigError, 2),
-    (SourceRefused, 2),
-    (DatabaseOutdated, 3),
-    (StoreError, 1),
-    (UserError, 1),
-)
-_EXPECTED = tuple(kind for kind, _code in _CODES)
-
-
-def _innermost(group: BaseExceptionGroup[Any]) -> BaseException:
-    """The first single error inside groups of errors."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _exit_for(error: BaseException) -> NoReturn:
-    """Print what went wrong in its own words, and end; what nobody expected keeps its traceback."""
-    for kind, code in _CODES:
-        if isinstance(error, kind):
-            Console(stderr=True, highlight=False, soft_wrap=True).print(f"carina: {error}", markup=False)
-            raise SystemExit(code) from None
-    raise error
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"carina {version()}")
+        raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
-def default(context: typer.Context) -> None:
+def default(
+    context: typer.Context,
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
     """Without a command: chat when somebody sits there and no front end is configured, else serve."""
     if context.invoked_subcommand is not None:
         return
@@ -98,22 +71,38 @@ def default(context: typer.Context) -> None:
 @app.command()
 def run(log_json: LogJson = False) -> None:
     """Start the service: all front ends that are configured, and the terminal for `carina chat`."""
+    if log_json:
+        with logged():
+            _serve(as_json=True)
+    else:
+        _serve()
+
+
+def _serve(*, as_json: bool = False) -> None:
     config = _configure()
-    _log(config, as_json=log_json)
+    _log(config, as_json=as_json)
     asyncio.run(serving.serve(config))
 
 
 @app.command()
 def chat(
-    once: Annotated[str, typer.Option("--once", help="Say this, print the answer, end.")] = "",
+    once: Annotated[str | None, typer.Option("--once", help="Say this, print the answer, end.")] = None,
 ) -> None:
     """Talk to your agents here; joins the running service, or starts one for as long as the chat lasts."""
+    if once is not None and not once.strip():
+        raise CallError('--once: found nothing to say; expected a text, such as --once "what do you know about me?"')
     config = _configure()
     _log(config, level="error")
-    if once:
+    if once is not None:
         asyncio.run(chatting.once(config, once))
     else:
         asyncio.run(chatting.interactive(config))
+
+
+@app.command("status")
+def service_status(as_json: Json = False) -> None:
+    """Show how the service stands: front ends, models, what waits, and what is not configured."""
+    _administer(status.show_status, as_json)
 
 
 @app.command("invite-url")
@@ -164,6 +153,49 @@ def inbox_retry(row: int, as_json: Json = False) -> None:
     _administer(administration.inbox_retry, as_json, row)
 
 
+@permits.command("list")
+def permits_list(as_json: Json = False) -> None:
+    """Show what waits for your yes, and what was allowed for longer."""
+    _administer(administration.permits_list, as_json)
+
+
+@permits.command("show")
+def permits_show(request: int, as_json: Json = False) -> None:
+    """Show one request with all its arguments."""
+    _administer(administration.permits_show, as_json, request)
+
+
+@permits.command("approve")
+def permits_approve(
+    request: int,
+    hour: Annotated[bool, typer.Option("--hour", help="And the same again for an hour.")] = False,
+    always: Annotated[bool, typer.Option("--always", help="And the same again until it is revoked.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Allow what an agent asks to do."""
+    if hour and always:
+        raise CallError("--hour and --always: found both; expected one of them, or none for once")
+    _administer(administration.permits_answer, as_json, request, "always" if always else "hour" if hour else "once")
+
+
+@permits.command("deny")
+def permits_deny(request: int, as_json: Json = False) -> None:
+    """Refuse what an agent asks to do."""
+    _administer(administration.permits_answer, as_json, request, "deny")
+
+
+@permits.command("revoke")
+def permits_revoke(grant: int, as_json: Json = False) -> None:
+    """End something that was allowed for longer."""
+    _administer(administration.permits_revoke, as_json, grant)
+
+
+@permits.command("audit")
+def permits_audit(limit: Annotated[int, typer.Option(min=1, max=100_000)] = 100, as_json: Json = False) -> None:
+    """Print the record of every question, answer and use, newest first."""
+    _administer(administration.permits_audit, as_json, limit)
+
+
 def _administer(work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *arguments: Any) -> None:
     config = _configure()
     _log(config, level="error")
@@ -173,7 +205,10 @@ def _administer(work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *
 def _configure() -> Config:
     config = load_here()
     if config.fault:
-        faults.arm(config.fault)
+        try:
+            faults.arm(config.fault)
+        except ValueError as error:
+            raise ConfigError(f"CARINA_FAULT: {error}; expected such as outbox.sending:after") from None
     return config
 
 

@@ -17,6 +17,8 @@ async def serve(config: Config) -> None:
             loop.add_signal_handler(number, stop.set)
 
         async def until_stopped() -> None:
+            for part, setting in config.unset().items():
+                logs.log.info("not_configured", part=part, setting=setting)
             logs.ready("terminal")
             await stop.wait()
 

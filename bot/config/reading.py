@@ -1,6 +1,7 @@
 """Reading the environment, `.env` and the file, and putting them together."""
 
 import importlib.util
+import json
 import os
 import re
 import tomllib
@@ -13,12 +14,14 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
-from bot.config.problems import environment_problem, file_problem, nearest
+from bot.config.folders import folder_problem, located
+from bot.config.problems import environment_problem, file_problem, nearest, shown
 from bot.config.sections import (
     EXTRA_OF_PROVIDER,
     KEY_OF_PROVIDER,
     OFFLINE,
     Agent,
+    Approvals,
     Constellation,
     DiscordId,
     DiscordSettings,
@@ -70,6 +73,7 @@ class Config(Section):
     agents: tuple[Agent, ...]
     groups: tuple[Group, ...]
     discord: DiscordSettings
+    approvals: Approvals
     terminal: TerminalSettings
     limits: Limits
     discord_token: SecretStr | None
@@ -91,6 +95,17 @@ class Config(Section):
         """The model an agent uses: its own, else the service's."""
         return agent.model or self.model.default
 
+    def unset(self) -> dict[str, str]:
+        """The parts that are not configured, each with the setting that would do it."""
+        found = {}
+        if all(self.model_of(agent) == OFFLINE for agent in self.agents):
+            found["language model"] = "CARINA_MODEL"
+        if self.discord_token is None:
+            found["discord"] = "DISCORD_TOKEN"
+        elif not self.discord_owner:
+            found["owner on Discord"] = "DISCORD_OWNER_ID"
+        return found
+
     def secrets(self) -> tuple[str, ...]:
         """Every secret's value, for redaction."""
         held = [*self.keys.values(), *([self.discord_token] if self.discord_token else [])]
@@ -109,15 +124,26 @@ def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
     dotenv = _read_dotenv(cwd / ".env", problems)
     given = {**dotenv, **{name: value for name, value in environ.items() if value}}
     environment = _read_environment(given, environ, problems)
-    path = cwd / Path(given.get("CARINA_CONFIG", "carina.toml")).expanduser()
+    path = _path("CARINA_CONFIG", given.get("CARINA_CONFIG", "carina.toml"), cwd, problems)
     settings = _read_file(path, "CARINA_CONFIG" in given, problems)
+    home = _path("CARINA_HOME", given.get("CARINA_HOME", "data"), cwd, problems)
+    if why := folder_problem(home):
+        problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
     if environment and settings:
-        config = _compose(environment, settings, cwd / environment.home.expanduser(), path)
+        config = _compose(environment, settings, home, path)
         problems += [*_check_groups(config), *_check_models(config)]
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
     raise ConfigError("\n  ".join(["the configuration cannot be used:", *map(hidden.text, problems)]))
+
+
+def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
+    try:
+        return located(text, cwd)
+    except ValueError as error:
+        problems.append(f"{name}: found {shown(text)}; expected {error}")
+        return cwd
 
 
 def _read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
@@ -151,9 +177,10 @@ def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], prob
 
 
 def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings | None:
-    if not path.exists() and not required:
-        return FileSettings()
+    data = {}
     try:
+        if not path.exists() and not required:
+            return FileSettings()
         data = tomllib.loads(path.read_text("utf-8"))
         return FileSettings.model_validate(data)
     except ValidationError as error:
@@ -215,8 +242,10 @@ def _check_groups(config: Config) -> Iterator[str]:
         yield f'{file}: groups: found the place "{place}" in two; expected one group for each place'
     if not agents:
         yield f"{file}: agents: found none; expected at least one, or no agents key for the default one"
-    elif sum(group.default for group in config.groups) != 1:
-        yield f"{file}: groups: expected exactly one with default = true: it answers where no other does"
+    elif not config.groups:
+        yield _example_groups(file, agents)
+    else:
+        yield from _check_default(file, [group.name for group in config.groups if group.default])
     for group in config.groups:
         key = f'{file}: groups["{group.name}"].members'
         if len(group.members) != 1:
@@ -224,6 +253,27 @@ def _check_groups(config: Config) -> Iterator[str]:
         for member in group.members:
             if member not in agents:
                 yield f'{key}: found "{member}", which is no agent; {nearest(member, agents)}'
+
+
+def _check_default(file: str, default: list[str]) -> Iterator[str]:
+    if len(default) != 1:
+        found = ", ".join(f'"{name}"' for name in default) or "none"
+        yield f"{file}: groups: found {found} with default = true; expected exactly one: it answers where no other does"
+
+
+def _example_groups(file: str, agents: list[str]) -> str:
+    """What is wrong when several agents stand in no group, and tables that would do."""
+    lines = [
+        f"{file}: groups: found none for {len(agents)} agents; expected a table [[groups]] for each, which says where "
+        f"it answers, and default = true in the one that answers everywhere else. For example, add to {file}:"
+    ]
+    for number, agent in enumerate(agents):
+        where = (
+            f'places = ["discord:{123456789012345677 + number}"]  # the id of a channel' if number else "default = true"
+        )
+        name = json.dumps(agent, ensure_ascii=False)
+        lines += ["", "[[groups]]", f"name = {name}", f"members = [{name}]", where]
+    return "\n".join(f"    {line}" if line and number else line for number, line in enumerate(lines))
 
 
 def _check_models(config: Config) -> Iterator[str]:

@@ -159,6 +159,13 @@ def default_blocks(name: str) -> tuple[Block, ...]:
     )
 
 
+class ToolRule(Section):
+    """A rule about one of an agent's tools. `requires_consent`: it is used only with somebody's yes."""
+
+    rule: Literal["requires_consent"]
+    tool: Label
+
+
 class Agent(Section):
     name: Name = "Carina"
     description: str = ""
@@ -168,6 +175,7 @@ class Agent(Section):
     max_tokens: int | None = Field(default=None, ge=1)
     context_budget: int | None = Field(default=None, ge=1000)
     tools: tuple[Label, ...] = DEFAULT_TOOLS
+    rules: tuple[ToolRule, ...] = ()
     blocks: tuple[Block, ...] = ()
 
     @validate_model(mode="before")
@@ -177,6 +185,14 @@ class Agent(Section):
             return given
         name = given.get("name", "Carina")
         return {"system_prompt": DEFAULT_PROMPT.format(name=name), "blocks": default_blocks(name), **given}
+
+    @validate_model(mode="after")
+    def _rules_name_tools(self) -> "Agent":
+        for rule in self.rules:
+            if rule.tool not in self.tools:
+                known = ", ".join(self.tools)
+                raise ValueError(f'rules that name tools of this agent ({known}), not "{rule.tool}"')
+        return self
 
 
 class Group(Section):
@@ -194,16 +210,30 @@ class People(Section):
     guilds: frozenset[DiscordId] = frozenset()
 
 
+class Admins(Section):
+    """Who administers beside the owner; a role counts only in the guild under whose id it stands."""
+
+    persons: frozenset[DiscordId] = frozenset()
+    roles: Mapping[DiscordId, frozenset[DiscordId]] = {}
+
+
 class DiscordSettings(Section):
     default_mode: Mode = "mention"
     modes: Mapping[DiscordId, Mode] = {}
     allow: People = People()
     deny: People = People()
+    admins: Admins = Admins()
     dm: Literal["everyone", "shared", "allowed", "off"] = "shared"
     owner_places: frozenset[DiscordId] = frozenset()
     auto_thread: bool = False
     merge_seconds: Annotated[float, AfterValidator(_check_merge)] = 0.5
     show_names: bool = False
+
+
+class Approvals(Section):
+    channel: DiscordId | Literal[""] = ""
+    expires_hours: Annotated[float, Field(gt=0, le=24 * 30)] = 24
+    quorum: int = Field(default=1, ge=1, le=20)
 
 
 class TerminalSettings(Section):
@@ -224,5 +254,6 @@ class FileSettings(Section):
     agents: tuple[Agent, ...] = (Agent(),)
     groups: tuple[Group, ...] = ()
     discord: DiscordSettings = DiscordSettings()
+    approvals: Approvals = Approvals()
     terminal: TerminalSettings = TerminalSettings()
     limits: Limits = Limits()

@@ -5,9 +5,11 @@ from typing import Any
 import discord
 
 from bot.desk import Asker
+from bot.policy import Approver, role_identity
 from memory.audience import OWNER, Audience, Scope, channel_audience, person_audience
 from sources.discord.places import person_id, place_id, place_of, spot_of
 from sources.discord.settings import DiscordSettings
+from sources.text import flatten
 
 
 async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Asker:
@@ -29,3 +31,11 @@ def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings
     if place.audience == OWNER:  # somebody else can read a place that is configured as the owner's
         return frozenset()
     return frozenset({place.audience, *place.within})
+
+
+def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:
+    """Who it is, with the roles that count here: those in this guild, as Discord says with the interaction itself."""
+    user, guild = interaction.user, interaction.guild_id
+    roles = user.roles if isinstance(user, discord.Member) and guild is not None else ()
+    identities = frozenset(role_identity(guild or 0, role.id) for role in roles)
+    return Approver(person_id(user.id), flatten(user.display_name), identities, door)

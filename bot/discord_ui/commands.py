@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
+from bot import policy
 from bot.desk import Desk, ServiceStatus
-from bot.discord_ui.asking import asker_of
+from bot.discord_ui.asking import approver_of, asker_of
+from bot.policy import Action, People
 from memory.agents import Agent
 from memory.blocks import Block
 from memory.search import Results
@@ -27,13 +29,14 @@ _HELP = """**Talk to me** by mentioning me, answering one of my messages, or in 
 I remember what you tell me. What you say in a direct message stays there: I never use it where others can read.
 `/search` finds what was said or stored, as far as you may know it here.
 `/memory show` shows what I keep in mind here.
-`/status` says how I am doing (for my owner)."""
+`/status` says how I am doing (for my owner and admins).
+`/permits list` shows what waits for your yes; `/approve` and `/deny` answer it."""
 
 
-def install(tree: Tree, desk: Desk, settings: DiscordSettings) -> None:
+def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:
     """Put the commands into the tree."""
     tree.add_command(_help())
-    tree.add_command(_status(desk, settings))
+    tree.add_command(_status(desk, people))
     tree.add_command(_search(desk, settings))
     group = app_commands.Group(name="memory", description="What I keep in mind")
     group.add_command(_memory_show(desk, settings))
@@ -48,15 +51,15 @@ def _help() -> app_commands.Command[Any, ..., None]:
     return command
 
 
-def _status(desk: Desk, settings: DiscordSettings) -> app_commands.Command[Any, ..., None]:
+def _status(desk: Desk, people: People) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="status", description="How I am doing: connections, models, what waits")
     async def command(interaction: Interaction) -> None:
-        if interaction.user.id != settings.owner_id:
-            text = "Only my owner can see this. Whoever runs me sets DISCORD_OWNER_ID."
+        if not policy.may(people, approver_of(interaction, "command"), Action.STATUS):
+            text = "Only my owner and admins can see this. Whoever runs me sets DISCORD_OWNER_ID and [discord.admins]."
             await interaction.response.send_message(text, ephemeral=True)
             return
         await interaction.response.defer(ephemeral=True)
-        await interaction.followup.send(status_text(await desk.status()), ephemeral=True)
+        await _answer(interaction, status_text(await desk.status()), "status.md")
 
     return command
 
@@ -105,9 +108,7 @@ async def _answer(interaction: Interaction, text: str, file_name: str) -> None:
 def status_text(status: ServiceStatus) -> str:
     """How things stand, for a person."""
     lines = [f"**{status.constellation}**"]
-    lines += [f"- {name}: {words}" for name, words in status.fronts.items()]
-    lines += [f"- agent {discord.utils.escape_markdown(name)}: {model}" for name, model in status.agents]
-    lines.append(f"- {status.waiting} waiting for an answer, {status.unsent} to be sent, {status.dead} given up")
+    lines += [f"- {discord.utils.escape_markdown(line, as_needed=True)}" for line in status.lines()]
     if status.dead:
         lines.append("`carina inbox list --dead` shows what was given up.")
     return "\n".join(lines)

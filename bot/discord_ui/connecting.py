@@ -6,9 +6,11 @@ from collections.abc import Sequence
 import discord
 
 from bot import logs
+from bot.approving import Approvals
 from bot.config import Config
 from bot.desk import Desk
-from bot.discord_ui.commands import install
+from bot.discord_ui.approvals import install_approvals
+from bot.discord_ui.commands import Tree, install
 from memory.clock import Clock
 from memory.ids import PlaceId
 from sources.base import Front
@@ -23,7 +25,7 @@ _MARK = "discord.commands"
 _BEGUN = "discord.begun"
 
 
-def connect(config: Config, desk: Desk, clock: Clock) -> Front:
+def connect(config: Config, desk: Desk, approvals: Approvals, clock: Clock) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
 
     async def recent(place: PlaceId) -> Sequence[Known]:
@@ -44,7 +46,7 @@ def connect(config: Config, desk: Desk, clock: Clock) -> Front:
         begun=begun,
         on_ready=lambda name: logs.ready("discord", name=name),
         commands=Commands(
-            install=lambda tree: install(tree, desk, settings),
+            install=lambda tree: _install(tree, desk, approvals, settings),
             synced=functools.partial(desk.mark, _MARK),
             note=functools.partial(desk.set_mark, _MARK),
         ),
@@ -54,6 +56,11 @@ def connect(config: Config, desk: Desk, clock: Clock) -> Front:
     source = DiscordSource(settings, wiring)
     desk.front_states["discord"] = lambda: _words(source.status)
     return Front(source, source.endpoint, source.pause)
+
+
+def _install(tree: Tree, desk: Desk, approvals: Approvals, settings: DiscordSettings) -> None:
+    install(tree, desk, approvals.people, settings)
+    install_approvals(tree, approvals)
 
 
 def settings_of(config: Config) -> DiscordSettings:

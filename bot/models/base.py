@@ -5,8 +5,9 @@ The types are ours because they are stored (turn steps) and must outlive any pro
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
 
@@ -29,6 +30,8 @@ class UserMessage:
     speaker: str = ""
     images: tuple[str, ...] = ()
     """URLs of images that a model that can see may look at."""
+    event: str = ""
+    """How a request was decided, where nobody said anything but that is told; for the offline model."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,29 @@ class ToolSpec:
     parameters: dict[str, Any]
 
 
+class Trouble(StrEnum):
+    """Why a model gave no answer, as far as it matters to those who read that or mend it."""
+
+    KEY = "key"
+    """The provider does not accept the key, or the key may not use the model."""
+    MISSING = "missing"
+    """The provider has no model of that name."""
+    QUOTA = "quota"
+    """What the account may spend is spent."""
+    UNREACHABLE = "unreachable"
+    """No connection, or no answer in time."""
+    FAILING = "failing"
+    """It is there and gives no usable answer: overloaded, an error of its own, garbage, a request it does not take."""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A model of the chain that was asked before and gave no answer."""
+
+    model: str
+    trouble: Trouble
+
+
 @dataclass(frozen=True)
 class Request:
     """One model call: stable parts first (`system`, `tools`), then the conversation, append-only."""
@@ -75,6 +101,8 @@ class Request:
     """Name of a tool the model must call now; empty for free choice."""
     begun_by: str = ""
     """Name of the model that made the calls whose results come now: a chain goes on with it, not with one before it."""
+    failed: tuple[Unanswered, ...] = ()
+    """The models that stand before this one in the chain and gave no answer, for the offline model's words."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +166,7 @@ class ModelError(Exception):
     """A call that gave no answer; `reason` is for the operator and names no secret."""
 
     reason: str
+    trouble: Trouble = field(default=Trouble.FAILING, kw_only=True)
 
     def __str__(self) -> str:
         return self.reason

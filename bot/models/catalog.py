@@ -5,7 +5,7 @@ Each link leaves a failing provider alone for a while, asks for less where it mu
 """
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ from bot.models.lazy import LazyModel
 from bot.models.lenient import LenientModel
 from bot.models.retry import RetryingModel
 from bot.models.shorten import ShorteningModel
+from bot.models.standing import Standing, State
 
 OFFLINE = "offline"
 LIBRARIES = {
@@ -56,7 +57,7 @@ class ModelCatalog:
         self._offline = offline
         self._limits = limits
         self._lazy: dict[str, LazyModel] = {}
-        self._links: dict[str, Model] = {}
+        self._links: dict[str, BreakerModel] = {}
         self._chains: dict[str, Model] = {}
         for name in self._fallback:
             self._link(name)
@@ -78,12 +79,23 @@ class ModelCatalog:
                 await self._lazy[name].open()
         return chain
 
+    def standings(self, names: Iterable[str] = ()) -> tuple[Standing, ...]:
+        """How every model of these names and of the fallbacks stands, each once; the offline one is always there."""
+        asked = dict.fromkeys(name for name in (*names, *self._fallback) if name != OFFLINE)
+        return tuple(map(self._standing, asked))
+
+    def _standing(self, name: str) -> Standing:
+        try:
+            return self._link(name).standing
+        except ConfigError as error:  # of an agent in the database whose model was configured once
+            return Standing(name, State.UNUSABLE, reason=str(error))
+
     async def aclose(self) -> None:
         """Close every connection."""
         for model in self._lazy.values():
             await model.aclose()
 
-    def _link(self, name: str) -> Model:
+    def _link(self, name: str) -> BreakerModel:
         if name not in self._links:
             access = self._access(name)
             self._lazy[name] = lazy = LazyModel(access)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_ai import exceptions as theirs
 
-from bot.models.base import ContextTooLong, ModelBusy, ModelError, ModelGarbage, ModelRefused, ModelRejected
+from bot.models.base import ContextTooLong, ModelBusy, ModelError, ModelGarbage, ModelRefused, ModelRejected, Trouble
 
 _OVERFLOW = re.compile(r"context (size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE)
 _BUSY_STATUS = (408, 409, 425, 429)
@@ -19,14 +19,18 @@ def failure(error: Exception, model: str, secret: str) -> ModelError:
             return ContextTooLong(f"{model}: the conversation is too long for it")
         case theirs.ModelHTTPError(status_code=status) if status == 413 or _overflows(error):
             return ContextTooLong(f"{model}: the conversation is too long for it")
-        case theirs.ModelAuthenticationError() | theirs.ModelQuotaExceededError():
-            return ModelRefused(f"{model} refused us ({_code(error)})")
+        case theirs.ModelAuthenticationError():
+            return ModelRefused(f"{model} refused us ({_code(error)})", trouble=Trouble.KEY)
+        case theirs.ModelQuotaExceededError():
+            return ModelRefused(f"{model} refused us ({_code(error)})", trouble=Trouble.QUOTA)
         case theirs.ModelNotFoundError():
-            return ModelRefused(f"{model} is not there ({_code(error)}): {_said(error, secret)}")
+            reason = f"{model} is not there ({_code(error)}): {_said(error, secret)}"
+            return ModelRefused(reason, trouble=Trouble.MISSING)
         case theirs.ModelRequestTimeout() | theirs.ModelTimeoutError():
-            return ModelBusy(f"{model} did not answer in time")
+            return ModelBusy(f"{model} did not answer in time", trouble=Trouble.UNREACHABLE)
         case theirs.ModelConnectionError(phase=phase):
-            return ModelBusy(f"{model}: the connection failed ({phase or 'closed'})")
+            reason = f"{model}: the connection failed ({phase or 'closed'})"
+            return ModelBusy(reason, trouble=Trouble.UNREACHABLE)
         case theirs.ModelRateLimitError() | theirs.ModelUnavailableError() | theirs.ModelServerError():
             return ModelBusy(f"{model} is busy or failing ({_code(error)})", error.retry_after)
         case theirs.ModelHTTPError(status_code=status) if status in _BUSY_STATUS:

@@ -6,19 +6,25 @@ from dataclasses import replace
 
 import structlog
 
-from bot.models.base import Answer, Event, Model, ModelError, Request
+from bot.models.base import Answer, Event, Model, ModelError, Request, Trouble, Unanswered
 from bot.models.relay import Relay
 
 _log = structlog.get_logger("bot.models")
 
 
 class FallbackModel:
-    """Asks each link in order; the answer of a later one says in `degraded` why it was asked."""
+    """Asks each link in order; the answer of a later one says in `degraded` why it was asked.
+
+    A link is told in `Request.failed` which ones before it gave no answer, also at the later steps of a turn, which
+    begin with it: so the offline model can say the reason.
+    """
 
     def __init__(self, links: Sequence[Model]) -> None:
         if not links:
             raise ValueError("a chain of models needs a link")
         self._links = tuple(links)
+        self._troubles: dict[str, Trouble] = {}
+        """Why each link gave no answer the last time it was asked."""
 
     @property
     def name(self) -> str:
@@ -33,15 +39,24 @@ class FallbackModel:
         reasons: list[str] = []
         for link in self._from(request.begun_by):
             try:
-                async with aclosing(relay.listen(link, request)) as events:
+                async with aclosing(relay.listen(link, self._request(link, request))) as events:
                     async for event in events:
+                        if isinstance(event, Answer):
+                            self._troubles.pop(link.name, None)
                         yield _explained(event, reasons)
                 return
             except ModelError as error:
+                self._troubles[link.name] = error.trouble
                 _log.warning("model_failed", model=link.name, kind=type(error).__name__, reason=error.reason)
                 reasons.append(error.reason)
                 if link is self._links[-1]:
                     raise
+
+    def _request(self, link: Model, request: Request) -> Request:
+        before = self._links[: self._links.index(link)]
+        # After a restart of the process nothing is remembered of a link that a turn has left behind.
+        troubles = ((each.name, self._troubles.get(each.name, Trouble.FAILING)) for each in before)
+        return replace(request, failed=tuple(Unanswered(*each) for each in troubles)) if before else request
 
     def _from(self, name: str) -> tuple[Model, ...]:
         """The links from the one of that name on: what is down is not waited for at every step of a turn."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
-from bot.models.base import Event, Model, ModelBusy, Request, Restarted, TextDelta
+from bot.models.base import Event, Model, ModelBusy, Request, Restarted, TextDelta, Trouble
 
 
 class Relay:
@@ -33,4 +33,5 @@ async def _next(stream: AsyncIterator[Event], model: Model, until: float | None)
         async with asyncio.timeout_at(until):
             return await anext(stream, None)
     except TimeoutError:
-        raise ModelBusy(f"{model.name} did not answer in the time it was given") from None
+        reason = f"{model.name} did not answer in the time it was given"
+        raise ModelBusy(reason, trouble=Trouble.UNREACHABLE) from None

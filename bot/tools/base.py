@@ -15,9 +15,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bot.errors import ToolError
 from bot.models.base import Call, ToolSpec
+from bot.policy import Caution
 from memory.agents import Agent
 from memory.database import Rows, Tx
 from memory.ids import MessageId
+from memory.requests import Permit
 from memory.turns import Turn
 
 A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
@@ -40,6 +42,8 @@ class ToolContext:
     message: MessageId | None
     """The newest message that the turn answers."""
     now: datetime
+    permit: Permit | None = None
+    """The yes under which the call is made, if it took one (`memory.requests.require`)."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class StoreTool(Protocol[A_contra]):
     name: str
     description: str
     arguments: type[Arguments]
+    caution: Caution
 
     def work(self, tx: Tx, context: ToolContext, arguments: A_contra) -> Outcome:
         """Do it; raises ToolError or a StoreError, and then nothing is stored."""
@@ -67,6 +72,7 @@ class ReadTool(Protocol[A_contra]):
     name: str
     description: str
     arguments: type[Arguments]
+    caution: Caution
 
     def read(self, rows: Rows, context: ToolContext, arguments: A_contra) -> Outcome:
         """Look it up; raises ToolError or a StoreError."""
@@ -77,6 +83,7 @@ class OutsideTool(Protocol[A_contra]):
     name: str
     description: str
     arguments: type[Arguments]
+    caution: Caution
     idempotent: bool
     """Whether a call whose end nobody saw may simply be made again."""
 

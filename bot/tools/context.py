@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from bot.policy import Caution
 from bot.seeding import new_block
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import blocks
@@ -40,6 +41,7 @@ class ContextTool:
         "`readers`; what was said in a narrower place than that cannot be written there."
     )
     arguments: type[Arguments] = ContextArguments
+    caution = Caution(bound=("operation", "label"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
         author = author_of(context, arguments.label)
@@ -62,6 +64,7 @@ def author_of(context: ToolContext, label: str) -> Author:
         now=context.now,
         turn=turn.id,
         template=_template(context, label),
+        permit=context.permit,
     )
 
 

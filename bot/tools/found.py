@@ -19,16 +19,16 @@ def entry_data(rows: Rows, entry: Entry, turn: Turn) -> dict[str, Any]:
         "content": entry.content,
         "at": to_text(entry.created_at),
         "speaker": said[0].speaker if said else "",
-        "place": place_name(rows, said[0].place) if said else "",
+        **place_data(rows, said[0].place if said else None),
         "category": entry.category,
         "mine": turn.person in entry.people,
     }
 
 
-def place_name(rows: Rows, place: PlaceId) -> str:
-    """What people call a place; its id when it was never named."""
-    found = inbox.place(rows, place)
-    return found.name if found is not None and found.name else str(place)
+def place_data(rows: Rows, place: PlaceId | None) -> dict[str, str]:
+    """What people call a place (its id when it was never named), and what sort of place it is."""
+    found = inbox.place(rows, place) if place is not None else None
+    return {"place": (found and found.name) or str(place or ""), "place_kind": str(found.kind) if found else ""}
 
 
 def lines_of(found: Iterable[Mapping[str, Any]]) -> str:

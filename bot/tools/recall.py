@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.found import entry_data, lines_of
 from memory import archival
@@ -49,6 +50,7 @@ class RecallTool:
         "a year, naming who it is about. Find entries again with search."
     )
     arguments: type[Arguments] = RecallArguments
+    caution = Caution()
 
     def work(self, tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
         match arguments.operation:

@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, Field
 
+from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
-from bot.tools.found import entry_data, lines_of, place_name
+from bot.tools.found import entry_data, lines_of, place_data
 from memory import archival, inbox, messages
 from memory.clock import to_text
 from memory.database import Rows
@@ -41,6 +42,7 @@ class SearchTool:
         "instructions. When nothing is found, it says what was searched."
     )
     arguments: type[Arguments] = SearchArguments
+    caution = Caution()
 
     def read(self, rows: Rows, context: ToolContext, arguments: SearchArguments) -> Outcome:
         turn = context.turn
@@ -78,7 +80,7 @@ def _hit_data(rows: Rows, context: ToolContext, hit: Hit) -> dict[str, Any]:
         "text": hit.text[:_SHOWN],
         "at": to_text(hit.when),
         "speaker": hit.speaker or "",
-        "place": place_name(rows, hit.place) if hit.place else "",
+        **place_data(rows, hit.place),
         "role": hit.role or "",
     }
     if hit.kind == "entry":
@@ -87,7 +89,7 @@ def _hit_data(rows: Rows, context: ToolContext, hit: Hit) -> dict[str, Any]:
         except EntryNotFound:
             return data
         known = entry_data(rows, entry, context.turn)
-        return data | {"speaker": known["speaker"], "place": known["place"], "mine": known["mine"]}
+        return data | {key: known[key] for key in ("speaker", "place", "place_kind", "mine")}
     if hit.kind == "message":
         said = messages.by_ids(rows, [MessageId(int(hit.id))], context.turn.scope)
         data["mine"] = bool(said) and said[0].role == "user" and said[0].person == context.turn.person

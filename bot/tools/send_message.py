@@ -8,11 +8,13 @@ from pydantic import Field
 
 from bot.errors import ToolError
 from bot.packaging import package
+from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import inbox, outbox
 from memory.audience import Scope, person_audience
 from memory.database import Tx
 from memory.ids import PlaceId, place_source, snowflakes
+from memory.requests import Kind, Need, require
 from sources.base import Endpoint
 
 
@@ -31,16 +33,18 @@ class _Target:
     place: PlaceId
     source: str
     hearers: Scope
+    name: str
 
 
 class SendMessageTool:
     name = "send_message"
     description = (
         "Send a message to another place, or privately to the person you are talking to. Not needed to answer: your "
-        "final text goes to where the newest message came from. What was said here may not be carried to people "
-        "who did not hear it; such a message is refused."
+        "final text goes to where the newest message came from. What was said here is carried to people who did not "
+        "hear it only when the person you are talking to agrees; they are asked, and you are told."
     )
     arguments: type[Arguments] = SendArguments
+    caution = Caution(bound=("target_type", "target"))
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
@@ -53,10 +57,8 @@ class SendMessageTool:
         if endpoint is None:
             raise ToolError(f"Nothing can be delivered to {place}: the front end {source!r} is not connected.")
         if not target.hearers.may_use(turn.scope.audience):
-            raise ToolError(
-                f"Those who read {place} may not know what is said here. Carrying it there needs somebody's yes, "
-                "and approvals are not available yet."
-            )
+            reason = f"those who read {target.name} did not hear what is said here"
+            require(Need(Kind.SOURCE, place, reason, asks=turn.person, once_only=True), context.permit)
         pieces = package(arguments.content, endpoint.split)
         key = f"tool/{turn.id}/{snowflakes.next()}"
         for number, piece in enumerate(pieces):
@@ -86,8 +88,9 @@ def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:
         audience = person_audience(turn.person)
         # The person hears this very place, so may know what is said in it.
         hearers = Scope(audience, frozenset({turn.scope.audience}))
-        return _Target(PlaceId(f"{source}:user:{identifier}"), source, hearers)
+        return _Target(PlaceId(f"{source}:user:{identifier}"), source, hearers, "that person's messages")
     found = inbox.named_place(tx, arguments.target.removeprefix("#"), turn.scope)
     if found is None:
         raise ToolError(f"No place {arguments.target!r} is known that may be spoken of here.")
-    return _Target(found.id, place_source(found.id), Scope(found.audience, frozenset(found.within)))
+    hearers = Scope(found.audience, frozenset(found.within))
+    return _Target(found.id, place_source(found.id), hearers, found.name or found.id)

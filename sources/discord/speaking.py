@@ -12,8 +12,9 @@ import structlog
 
 from memory.faults import call_point, outside
 from memory.ids import OutboxId, PersonId, PlaceId
-from sources.base import Activity, Delivery, DeliveryFailed, HistoryUnreadable, OutFile
+from sources.base import Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable, OutFile
 from sources.discord import outcomes
+from sources.discord.buttons import view_of
 from sources.discord.finding import CLOCK_MARGIN, PREFIX_ROOM, Said, matched, prefixed
 from sources.discord.link import REFUSED, Link, Recent
 from sources.discord.places import channel_number, history_readable, user_number
@@ -111,6 +112,7 @@ class DiscordEndpoint:
             allowed_mentions=allowed_mentions(delivery.may_mention),
             suppress_embeds="://" in text,
             files=[_file(one) for one in delivery.files],
+            view=view_of(delivery.buttons),
             reference=self._reference(channel.id, delivery),
         )
         try:
@@ -180,13 +182,15 @@ class DiscordEndpoint:
         lines = channel.history(limit=MAX_FOUND, after=since, oldest_first=True)
         return [_said(message) async for message in lines if self._link.ours(message)]
 
-    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         client = await self._client()
         began = time.monotonic()
         try:
             channel = await self._channel(client, place)
             message = _message(channel, external_id)
-            call = message.edit(content=sendable(text), allowed_mentions=discord.AllowedMentions.none())
+            call = message.edit(
+                content=sendable(text), allowed_mentions=discord.AllowedMentions.none(), view=view_of(buttons)
+            )
             await outside(EDIT, call, SECONDS)
         except REFUSED as why:
             if getattr(why, "code", 0) != outcomes.NOT_OUR_MESSAGE:

@@ -10,16 +10,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import events
+from bot.broker import Broker, Terms
 from bot.config import load_config
 from bot.houses import open_house
+from bot.kit import Kit, Limits
 from bot.lane import Patience
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
 from bot.notices import Notices
 from bot.packaging import package
+from bot.policy import People
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.tools import make_tools
-from bot.turn import Kit, Limits
 from memory import agents
 from memory.agents import Agent
 from memory.audience import Audience, Trust
@@ -27,7 +29,7 @@ from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.database import Database
 from memory.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
-from sources.base import Activity, BlockSpec, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
+from sources.base import Activity, BlockSpec, Buttons, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
 
 SOURCE = "bench"
 GUILD = Audience("guild:bench:1")
@@ -91,7 +93,7 @@ class Sink:
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
         return {}
 
-    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         return
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
@@ -150,6 +152,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwa
         redact=Redactor(()).text,
         clock=utc_now,
         limits=Limits(),
+        broker=Broker(Terms(People(()), (), PlaceId)),
         watch=watch,
     )
 

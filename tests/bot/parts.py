@@ -17,6 +17,7 @@ from memory.audience import OWNER, Audience, Trust, channel_audience, guild_audi
 from memory.ids import GuildId, OutboxId, PersonId, PlaceId
 from sources.base import (
     Activity,
+    Buttons,
     Delivery,
     DeliveryFailed,
     DeliveryUnclear,
@@ -198,6 +199,7 @@ class Post:
     by: OutboxId
     at: datetime
     reply_to: str = ""
+    buttons: Buttons | None = None
 
 
 @dataclass
@@ -209,6 +211,8 @@ class Platform:
     posts: list[Post] = field(default_factory=list)
     sends: list[Delivery] = field(default_factory=list)
     """Every attempt."""
+    refuses: dict[PlaceId, DeliveryFailed] = field(default_factory=dict)
+    """Places that take no message."""
     finds: list[tuple[OutboxId, ...]] = field(default_factory=list)
     readable: bool = True
     edit_fails: bool = False
@@ -225,6 +229,7 @@ class Platform:
         await asyncio.sleep(0)
         self.sends.append(delivery)
         fate = self.fates.popleft() if self.fates else Fate.ARRIVES
+        fate = self.refuses.get(delivery.place, fate)
         if isinstance(fate, DeliveryFailed):
             raise fate
         if fate is Fate.NOWHERE:
@@ -243,7 +248,8 @@ class Platform:
     def _add(self, delivery: Delivery) -> Post:
         self._count += 1
         number = f"post-{self._count}"
-        post = Post(number, delivery.place, delivery.text, delivery.id, self.clock(), delivery.reply_to)
+        at, answered = self.clock(), delivery.reply_to
+        post = Post(number, delivery.place, delivery.text, delivery.id, at, answered, delivery.buttons)
         self.posts.append(post)
         return post
 
@@ -260,10 +266,11 @@ class Platform:
                 found[delivery.id] = match.external_id
         return found
 
-    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
-        if self.edit_fails:
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        post = next((post for post in self.posts if post.external_id == external_id), None)
+        if post is None or self.edit_fails:
             raise DeliveryFailed("unknown message")
-        next(post for post in self.posts if post.external_id == external_id).text = text
+        post.text, post.buttons = text, buttons
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         self.posts = [post for post in self.posts if post.external_id != external_id]

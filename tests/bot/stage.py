@@ -10,23 +10,26 @@ from typing import Any, TypeVar
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
+from bot.approving import Approvals
+from bot.broker import Broker, Terms
 from bot.config import load_config
 from bot.events import TurnEvent
 from bot.houses import Answering, open_house
+from bot.kit import Kit, Limits
 from bot.lane import Patience
 from bot.models.base import Model
 from bot.notices import Notices
 from bot.packaging import package
+from bot.policy import People
 from bot.router import House, Router
 from bot.tools import make_tools
 from bot.tools.base import Tool, Toolset
-from bot.turn import Kit, Limits
 from memory import inbox, outbox
 from memory.agents import Agent
 from memory.constellation import Constellations
 from memory.database import Row, Rows, Tx
 from memory.faults import commit_point
-from memory.ids import ConstellationId, OutboxId
+from memory.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from memory.outbox import OutRow
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
@@ -42,6 +45,11 @@ OWNERS_PLACE = direct(OLGA)
 LIMITS = Limits(max_steps=6)
 
 
+def private_place(person: PersonId) -> PlaceId:
+    """The direct messages with a person of these tests."""
+    return PlaceId(f"{SOURCE}:user:{person.partition(':')[2]}")
+
+
 @dataclass
 class Setting:
     """How a service is made; what is not said is as configuration has it."""
@@ -55,6 +63,8 @@ class Setting:
     """Beside the real ones."""
     redact: Callable[[str], str] = str
     toml: str = ""
+    terms: Terms | None = None
+    """How people are asked; without it the owner alone, in the owner's messages."""
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further constellations, with the places that are theirs."""
 
@@ -68,6 +78,7 @@ class Service:
     router: Router
     setting: Setting
     platform: Platform
+    approvals: Approvals
     events: list[TurnEvent]
     logs: list[EventDict]
     crashed: bool = False
@@ -163,7 +174,8 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
                 await constellations.bind(place, identifier, "test")
         default = next(iter(houses))
         router = Router(constellations, houses, default, {SOURCE: platform}, lambda _source: made.patience)
-        service = Service(constellations, tuple(houses), router, made, platform, events, logs)
+        approvals = Approvals(constellations, default, kit.broker, made.clock, lambda: router.resume(default))
+        service = Service(constellations, tuple(houses), router, made, platform, approvals, events, logs)
         async with _tasks() as tasks:
             await router.start(tasks)
             try:
@@ -211,5 +223,6 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
         redact=setting.redact,
         clock=setting.clock,
         limits=setting.limits,
+        broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
         watch=events.append,
     )

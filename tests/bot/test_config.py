@@ -147,7 +147,7 @@ def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
     ("toml", "expected"),
     [
         ("[constelation]\n", 'constelation: unknown key; did you mean "constellation"?'),
-        ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: allow, auto_thread"),
+        ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: admins, allow, auto_thread"),
         ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
         ("[[agents]]\ntemperature = 3\n", "agents[1].temperature: found 3; expected a number less than or equal to 2"),
         ('[[agents]]\nname = "a\\nb"\n', 'found "a\\nb"; expected a name of 1 to 64 characters on one line'),
@@ -175,8 +175,15 @@ def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
         ('[[groups]]\nmembers = ["Carina", "Carina"]\n', "found 2; expected one, until coordination patterns exist"),
         ('[[groups]]\nplaces = ["guild:1"]\n', 'groups[1].places[1]: found "guild:1"; expected "discord:<channel id>"'),
         ('[[groups]]\nname = "a"\n[[groups]]\nname = "A"\n', 'groups: found two named "a"; expected different names'),
-        ('[[groups]]\nname = "a"\n[[groups]]\nname = "b"\n', "expected exactly one with default = true"),
-        ('[[agents]]\nname = "a"\n[[agents]]\nname = "b"\n', "groups: expected exactly one with default = true"),
+        (
+            '[[groups]]\nname = "a"\n[[groups]]\nname = "b"\n',
+            "groups: found none with default = true; expected exactly one: it answers where no other does",
+        ),
+        (
+            '[[groups]]\nname = "a"\ndefault = true\n[[groups]]\nname = "b"\ndefault = true\n',
+            'groups: found "a", "b" with default = true; expected exactly one',
+        ),
+        ('[[agents]]\nname = "a"\n[[agents]]\nname = "b"\n', "groups: found none for 2 agents; expected a table"),
         ('[[agents]]\nname = "a"\n[[agents]]\nname = "A"\n', 'agents: found two named "a"; expected different names'),
         ("agents = []\n", "agents: found none; expected at least one"),
         ("limits = 3\n", "limits: found 3; expected a table"),
@@ -242,6 +249,57 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     assert "cannot be read" in problems(tmp_path, {"CARINA_CONFIG": "."})
 
 
+AGENTS = '[[agents]]\nname = "Iris"\n[[agents]]\nname = "Mo \\"Moth\\""\n[[agents]]\nname = "Main"\n'
+
+
+def test_several_agents_without_groups_are_told_what_to_add_and_that_works(tmp_path: Path) -> None:
+    text = problems(tmp_path, toml=AGENTS)
+    example = text.partition("add to carina.toml:\n")[2]
+    config = loaded(tmp_path, AGENTS + example)
+    assert [group.members for group in config.groups] == [("Iris",), ('Mo "Moth"',), ("Main",)]
+    assert config.default_group.members == ("Iris",)
+    assert len({place for group in config.groups for place in group.places}) == 2
+
+
+@pytest.mark.parametrize(
+    ("home", "why"),
+    [
+        ("carina.toml", "carina.toml, but it is not a folder; expected a folder that you can write or make"),
+        ("carina.toml/deep/down", "carina.toml is not a folder"),
+        ("leads-nowhere", "it is not a folder"),
+        ("x" * 300, "too long"),
+        ("~nobody-of-this-name/data", "what begins with ~ names no user of this machine"),
+    ],
+)
+def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, home: str, why: str) -> None:
+    (tmp_path / "leads-nowhere").symlink_to(tmp_path / "nowhere")
+    text = problems(tmp_path, {"CARINA_HOME": home}, toml="[model]\n")
+    assert "CARINA_HOME: found " in text
+    assert why in text
+
+
+def test_a_data_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda path, _mode: path != tmp_path)  # the superuser may write everywhere
+    text = problems(tmp_path, {"CARINA_HOME": "data"})
+    assert f"CARINA_HOME: found {tmp_path / 'data'}, but {tmp_path} cannot be written by you" in text
+
+
+def test_a_file_of_settings_whose_name_cannot_be_one_is_named(tmp_path: Path) -> None:
+    for name, why in (("x" * 300, "cannot be read: "), ("~nobody-of-this-name/c", "names no user of this machine")):
+        text = problems(tmp_path, {"CARINA_CONFIG": name})
+        assert "CARINA_CONFIG" in text
+        assert why in text
+
+
+def test_what_is_not_configured_is_known_with_the_setting_that_would_do_it(tmp_path: Path) -> None:
+    assert load_config({}, tmp_path).unset() == {"language model": "CARINA_MODEL", "discord": "DISCORD_TOKEN"}
+    environ = {"CARINA_MODEL": "openai:x", "OPENAI_API_KEY": SECRET, "DISCORD_TOKEN": SECRET}
+    assert load_config(environ, tmp_path).unset() == {"owner on Discord": "DISCORD_OWNER_ID"}
+    assert load_config({**environ, "DISCORD_OWNER_ID": "7"}, tmp_path).unset() == {}
+    toml = '[[agents]]\nname = "Iris"\nmodel = "openai:x"\n'
+    assert "language model" not in loaded(tmp_path, toml, {"OPENAI_API_KEY": SECRET}).unset()
+
+
 # ------------------------------------------------------------------------------------------ examples and documentation
 
 
@@ -279,7 +337,7 @@ def test_the_example_file_shows_every_setting_with_its_default(tmp_path: Path) -
     data = tomllib.loads(uncommented("carina.example.toml"))
     assert sorted(set(flat(data))) == sorted(keys_of(FileSettings))
     settings, default = FileSettings.model_validate(data), FileSettings()
-    for section in ("constellation", "model", "discord", "terminal", "limits"):
+    for section in ("constellation", "model", "discord", "approvals", "terminal", "limits"):
         assert getattr(settings, section) == getattr(default, section)
     assert tomllib.loads((ROOT / "carina.example.toml").read_text("utf-8")) == {}
     assert load_config({"CARINA_CONFIG": str(ROOT / "carina.example.toml")}, tmp_path).groups

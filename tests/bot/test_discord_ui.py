@@ -14,6 +14,7 @@ from bot.config import load_config
 from bot.desk import Desk
 from bot.discord_ui.commands import install
 from bot.houses import open_house
+from bot.policy import People
 from memory import blocks, messages
 from memory.audience import Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.blocks import CONSTELLATION_OWNER, NewBlock
@@ -86,7 +87,8 @@ async def town(folder: Path) -> AsyncIterator[Town]:
         async def forget(_mark: str) -> None:
             return None
 
-        commands = Commands(lambda tree: install(tree, desk, settings), never_synced, forget)
+        people = People((PersonId(f"discord:{OWNER_ID}"),))
+        commands = Commands(lambda tree: install(tree, desk, people, settings), never_synced, forget)
         client = make_client(settings, lambda _event, _args: None, commands, left_out=frozenset(), sharded=False)
         async with simcord.run(client) as env:
             yield Town(env, constellations, house)

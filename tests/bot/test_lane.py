@@ -8,9 +8,10 @@ import pytest
 
 from bot.errors import ToolError
 from bot.events import Failed, ToolCallCompleted
+from bot.kit import Limits
 from bot.models.base import Answer, Call, ModelBusy, Request
+from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
-from bot.turn import Limits
 from memory import inbox
 from memory.ids import InboxId
 from tests.bot.parts import (
@@ -38,6 +39,7 @@ class Bell:
     name = "bell"
     description = "Rings."
     arguments: type[Arguments] = Word
+    caution = Caution()
 
     def __init__(self, *, idempotent: bool = False, hang: bool = False, fails: bool = False) -> None:
         self.idempotent = idempotent

@@ -206,8 +206,8 @@ async def test_a_message_goes_to_a_place_that_may_know(tmp_path: Path) -> None:
     ("place", "target", "told"),
     [
         (HALL, "attic", "No place 'attic' is known that may be spoken of here."),
-        (ATTIC, "hall", "may not know what is said here"),
-        (ANNS, "hall", "may not know what is said here"),
+        (ATTIC, "hall", "did not hear what is said here"),
+        (ANNS, "hall", "did not hear what is said here"),
         (HALL, "port", "No place 'port' is known"),
         (HALL, "nowhere", "No place 'nowhere' is known"),
     ],

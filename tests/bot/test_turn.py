@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.kit import Limits
 from bot.models.base import Request, UserMessage
+from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
-from bot.turn import Limits
 from memory.database import Tx
 from memory.inbox import Status
 from tests.bot.parts import (
@@ -254,6 +255,7 @@ class Sluggish:
     name = "sluggish"
     description = "Writes."
     arguments: type[Arguments] = Arguments
+    caution = Caution()
 
     def work(self, tx: Tx, _context: ToolContext, _arguments: Arguments) -> Outcome:
         time.sleep(0.15)

@@ -23,6 +23,7 @@ from memory.block_log import (
     repair_block,
     verify_block,
 )
+from memory.block_shares import share_block, unshare_block
 from memory.blocks import (
     CONSTELLATION_OWNER,
     Author,
@@ -39,8 +40,6 @@ from memory.blocks import (
     ensure_block,
     find_block,
     replace_in_block,
-    share_block,
-    unshare_block,
     visible_blocks,
     write_block,
 )
@@ -49,6 +48,7 @@ from memory.document import SYSTEM, agent_writer, job_writer, person_writer
 from memory.errors import BlockCorrupt, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.faults import commit_point
 from memory.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
+from memory.requests import ApprovalNeeded, Permit
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SCHEMA = Path(__file__).parents[2] / "migrations" / "constellation" / "0001_start.sql"
@@ -132,10 +132,40 @@ def test_an_edit_beyond_the_permission_is_refused_and_says_which_it_is(tx: Tx) -
 
 
 @pytest.mark.parametrize("permission", [Permission.PARTNER, Permission.HUMAN])
-def test_what_needs_a_yes_is_refused_while_nobody_can_be_asked(tx: Tx, permission: Permission) -> None:
+def test_what_needs_a_yes_is_done_with_one_for_the_block_as_it_is(tx: Tx, permission: Permission) -> None:
     made(tx, new(permission=permission))
-    with pytest.raises(BlockRefused, match="approvals are not available yet"):
+    with pytest.raises(ApprovalNeeded, match=f"notes is {permission}: append") as asked:
         append_block(tx, author(), "notes", "x")
+    permit = Permit(frozenset({asked.value.need.mark}))
+    assert append_block(tx, replace(author(), permit=permit), "notes", "x").content == "x"
+    with pytest.raises(ApprovalNeeded):  # it has changed since
+        append_block(tx, replace(author(), permit=permit), "notes", "x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "audience", "trust", "asks"),
+    [
+        (BlockType.CORE, GUILD, Trust.STRANGER, True),
+        (BlockType.CORE, GUILD, Trust.APPROVED, False),
+        (BlockType.WORKING, GUILD, Trust.STRANGER, False),
+        (
+            BlockType.CORE,
+            person_audience(PersonId("discord:ann")),
+            Trust.STRANGER,
+            False,
+        ),  # read by nobody but the stranger
+    ],
+)
+def test_a_strangers_words_enter_a_core_block_that_others_read_only_with_a_yes(
+    tx: Tx, kind: BlockType, audience: Audience, trust: Trust, asks: bool
+) -> None:
+    made(tx, new(audience=audience, type=kind))
+    writer = replace(author(), scope=Scope(audience), trust=trust)
+    if not asks:
+        assert append_block(tx, writer, "notes", "x").content == "x"
+        return
+    with pytest.raises(ApprovalNeeded, match="a stranger's words"):
+        append_block(tx, writer, "notes", "x")
 
 
 def test_logs_are_appended_by_the_system_only(tx: Tx) -> None:

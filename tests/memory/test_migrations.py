@@ -175,7 +175,8 @@ def test_the_programs_own_migrations_are_numbered_without_a_gap(kind: Kind) -> N
 CONSTELLATION = """
 agent_groups agents archival_entries archival_fts group_members inbox memory_block_checkpoints memory_block_quarantine
 memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages migration_checksums model_usage
-outbox places shared_block_agents turn_steps turn_uses turns
+outbox permission_audit permission_grants permission_requests permission_votes places shared_block_agents turn_steps
+turn_uses turns
 """
 GLOBAL = "constellations cursors migration_checksums places user_identities users"
 

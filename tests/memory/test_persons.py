@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory import archival, blocks, inbox, messages, outbox, persons, turns, usage
+from memory import archival, blocks, grants, inbox, messages, outbox, persons, requests, turns, usage
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
@@ -18,9 +18,10 @@ from memory.inbox import Heard
 from memory.messages import Said
 from memory.migrations import Kind, prepare
 from memory.outbox import NewRow
+from memory.requests import Request, Verdict
 from memory.turns import Turn
 from memory.usage import Spent
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, arrival, begun, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
 
 DIRECT = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
 SECRET = "quetzalcoatl"
@@ -112,6 +113,20 @@ def answered(tx: Tx, turn: Turn, text: str) -> None:
     usage.record(tx, turn, Spent("scripted:one", 1, 1, 0, 0, None), NOON)
 
 
+def asked(tx: Tx, turn: Turn) -> None:
+    """A call of hers that needed a yes; she gave it herself, for always."""
+    arguments = json.dumps({"content": SECRET})
+    request = Request(
+        requests.new_request_id(), requests.Kind.TOOL, SECRET, STAR, MAIN, turn.id, "call_1", "recall", arguments,
+        requests.digest_of("recall", arguments), (("tool_execution", SECRET, ""),), {"content": SECRET},
+        f"because of {SECRET}", turn.place, turn.person, turn.scope, Trust.APPROVED, (ANN,), 1, False, NOON, NOON,
+    )  # fmt: skip
+    requests.ask(tx, request)
+    requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
+    grant = grants.add(tx, request, ANN, NOON, None)
+    grants.note(tx, grants.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR))
+
+
 def lived(tx: Tx) -> None:
     """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
     direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload={"background": [SECRET]})
@@ -128,6 +143,7 @@ def lived(tx: Tx) -> None:
     archival.insert(
         tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
     )
+    asked(tx, running)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
 
@@ -181,7 +197,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     lived(tx)
     exported = {store.name: json.dumps(store.export(tx, ANN)) for store in persons.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
-        "messages", "inbox", "outbox", "turns", "archival", "blocks",
+        "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks",
     }  # fmt: skip
 
 

@@ -15,10 +15,18 @@ async def test_a_wrong_token_is_said_clearly_and_the_exit_code_is_2(tmp_path: Pa
         t.service.environment["DISCORD_TOKEN"] = wrong = t.server.token[:-6] + "wrong0"
         await t.service.launch()
         assert await t.service.ended() == 2
-        assert t.service.lines[-1].startswith("carina: Discord refuses the token (DISCORD_TOKEN)")
-        assert "Traceback" not in t.service.text
+        refused(t, "Discord refuses the token (DISCORD_TOKEN)")
         assert wrong not in t.service.text
-        t.service.expected_errors.add(t.service.lines[-1])
+
+
+def refused(t: Town, why: str) -> None:
+    """Every line is an event; the last but one says why, the last that it is over."""
+    assert len(t.service.events) == len(t.service.lines)
+    reason, last = t.service.events[-2:]
+    assert (reason["event"], reason["exit_code"]) == ("cannot_go_on", 2)
+    assert why in reason["reason"]
+    assert (last["event"], last["exit_code"]) == ("stopped", 2)
+    t.service.expected_errors.add("cannot_go_on")
 
 
 @pytest.mark.parametrize(("missing", "left"), [("message_content", {"members"}), ("members", {"message_content"})])
@@ -86,8 +94,7 @@ async def test_a_token_that_is_reset_while_it_runs_ends_it_with_2(tmp_path: Path
         await t.service.start()
         t.server.faults.close(4004)
         assert await t.service.ended() == 2
-        assert "Discord refuses the token (DISCORD_TOKEN)" in t.service.lines[-1]
-        t.service.expected_errors.add(t.service.lines[-1])
+        refused(t, "Discord refuses the token (DISCORD_TOKEN)")
 
 
 async def test_an_intent_that_is_taken_away_while_it_runs_is_left_out(tmp_path: Path) -> None:
@@ -106,8 +113,7 @@ async def test_a_gateway_that_refuses_for_good_ends_it_with_2(tmp_path: Path) ->
         await t.service.start()
         t.server.faults.close(4013)
         assert await t.service.ended() == 2
-        assert "close code 4013" in t.service.lines[-1]
-        t.service.expected_errors.add(t.service.lines[-1])
+        refused(t, "close code 4013")
 
 
 async def test_it_waits_for_a_discord_that_is_down_at_its_start(tmp_path: Path) -> None:

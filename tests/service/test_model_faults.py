@@ -29,28 +29,31 @@ from tests.wire.model import (
 shared = pytest.mark.asyncio(loop_scope="module")
 
 DOWN = "The language model `openai:scripted` can't be reached at the moment, so I can only answer from memory"
+FAILING = "The language model `openai:scripted` gives no usable answer at the moment, so I can only answer from memory"
+REFUSED = "My key for the language model `openai:scripted` is refused, so I can only answer from memory"
+UNKNOWN = "The language model `openai:scripted` is not known to its provider, so I can only answer from memory"
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "said"),
     [
-        pytest.param(Garbage(), id="a web page instead of an answer"),
-        pytest.param(Garbage(after_chunks=2), id="garbage in the middle"),
-        pytest.param(Broken(after_chunks=2), id="the connection dies in the middle"),
-        pytest.param(Ended(after_chunks=2), id="no proper end"),
-        pytest.param(ErrorEvent(after_chunks=1), id="an error in the middle"),
-        pytest.param(Disconnect(), id="no answer at all"),
-        pytest.param(Fail(500), id="500"),
-        pytest.param(Hang(), id="never answers"),
-        pytest.param(Hang(after_chunks=2), id="stops in the middle"),
+        pytest.param(Garbage(), FAILING, id="a web page instead of an answer"),
+        pytest.param(Garbage(after_chunks=2), FAILING, id="garbage in the middle"),
+        pytest.param(Broken(after_chunks=2), DOWN, id="the connection dies in the middle"),
+        pytest.param(Ended(after_chunks=2), FAILING, id="no proper end"),
+        pytest.param(ErrorEvent(after_chunks=1), FAILING, id="an error in the middle"),
+        pytest.param(Disconnect(), DOWN, id="no answer at all"),
+        pytest.param(Fail(500), FAILING, id="500"),
+        pytest.param(Hang(), DOWN, id="never answers"),
+        pytest.param(Hang(after_chunks=2), DOWN, id="stops in the middle"),
     ],
 )
 @shared
-async def test_a_model_that_fails_twice_is_replaced_by_memory_and_says_so(hasty: Town, reply: Reply) -> None:
+async def test_a_model_that_fails_twice_is_replaced_by_memory_and_says_so(hasty: Town, reply: Reply, said: str) -> None:
     channel = hasty.guild.text_channel("failing")
     hasty.model.script(reply, reply)
     answer = await hasty.ask(hasty.ana, channel, "<@bot> what is the capital of Peru?", within=25)
-    assert DOWN in answer.text
+    assert said in answer.text
     assert "one two" not in answer.text
     assert len(hasty.model.requests) == 2
     await recovers(hasty, channel)
@@ -128,7 +131,7 @@ async def test_a_conversation_that_is_never_short_enough_is_answered_from_memory
     channel = hasty.guild.text_channel("always-overflow")
     hasty.model.default = lambda _: CONTEXT_OVERFLOW
     answer = await hasty.ask(hasty.ana, channel, "<@bot> what is the capital of Peru?")
-    assert DOWN in answer.text
+    assert FAILING in answer.text
     assert len(hasty.model.requests) <= 2
     await recovers(hasty, channel)
 
@@ -142,20 +145,42 @@ async def test_a_key_in_the_models_answer_is_not_said(hasty: Town) -> None:
     assert hasty.server.token not in answer.text
 
 
-async def test_a_refused_key_is_answered_from_memory_and_not_tried_with_every_message(tmp_path: Path) -> None:
+async def test_a_refused_key_is_told_answered_from_memory_and_not_tried_with_every_message(tmp_path: Path) -> None:
     async with town(tmp_path, scripted=True) as t:
         t.configure(toml=HASTY)
         t.model.default = lambda _: UNAUTHORIZED
         await t.service.start()
         stored = await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
         assert "Elm Street" in stored.text
+        assert REFUSED in stored.text, "also after steps at which only the offline model was asked"
         found = await t.ask(t.ana, t.general, "<@bot> where is my dentist?")
         assert "Elm Street" in found.text
-        unknown = await t.ask(t.ana, t.general, "<@bot> what is the capital of Peru?")
-        assert DOWN in unknown.text
+        assert REFUSED not in found.text, "once a day is enough for one person in one place"
+        unknown = await t.ask(t.olga, t.general, "<@bot> what is the capital of Peru?")
+        assert REFUSED in unknown.text
         assert len(t.model.requests) == 1
+        shown = await status(t)
+        assert "model openai:scripted: refused since " in shown
+        assert "(HTTP 401 invalid_api_key); set a key in OPENAI_API_KEY" in shown
+        assert "it rests: not asked again for" in shown
+        code, out, _error = await t.service.run("status")
+        assert code == 0
+        assert "model openai:scripted: refused since " in out
+        code, out, _error = await t.service.run("status", "--json")
+        (model,) = json.loads(out)["models"]
+        assert (code, model["model"], model["state"]) == (0, "openai:scripted", "refused")
         await t.service.stop()
-        assert t.model.api_key not in t.service.text
+        assert t.model.api_key not in t.service.text + shown + out
+
+
+async def test_a_model_that_the_provider_does_not_have_is_told(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.configure(toml=HASTY)
+        t.model.default = lambda _: Fail(404, message="there is no such model", code="model_not_found")
+        await t.service.start()
+        assert UNKNOWN in (await t.ask(t.ana, t.general, "<@bot> what is the capital of Peru?")).text
+        assert "is not there (HTTP 404 model_not_found): there is no such model" in await status(t)
+        await t.service.stop()
 
 
 async def test_a_model_server_that_is_not_there_is_no_reason_to_be_silent(tmp_path: Path) -> None:
@@ -165,7 +190,13 @@ async def test_a_model_server_that_is_not_there_is_no_reason_to_be_silent(tmp_pa
         await t.service.start()
         answer = await t.ask(t.ana, t.general, "<@bot> what is the capital of Peru?", within=25)
         assert DOWN in answer.text
+        assert "model openai:scripted: unreachable since " in await status(t)
         await t.service.stop()
+
+
+async def status(t: Town) -> str:
+    """What the owner is shown, as Discord shows it."""
+    return (await t.olga.command("status")).text.replace("\\", "")
 
 
 async def recovers(t: Town, channel: Channel) -> None:

@@ -18,7 +18,7 @@ from memory.faults import Point
 from memory.ids import OutboxId, PlaceId
 from memory.migrations import Kind, prepare
 from memory.outbox import NewRow, Status
-from sources.base import Activity, Delivery, DeliveryFailed, HistoryUnreadable
+from sources.base import Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable
 
 PLACE = PlaceId("discord:10")
 ADD = Point("tests.outages.add", PointKind.COMMIT)  # not one of the program's
@@ -52,7 +52,7 @@ class Platform:
             raise self.failures.popleft()
         return {}
 
-    async def edit(self, place: PlaceId, external_id: str, text: str) -> None:
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         raise AssertionError
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:

@@ -1,15 +1,12 @@
 """The terminal as source, endpoint and screen, with a real journal."""
 
 import asyncio
-import io
 import os
 import stat
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from memory.audience import OWNER, Trust
 from memory.ids import OutboxId, PlaceId
@@ -29,7 +26,6 @@ from sources.base import (
 from sources.terminal import (
     Busy,
     Changed,
-    ChatView,
     Journal,
     Said,
     Shown,
@@ -273,71 +269,3 @@ def test_what_is_shown_travels_as_plain_data(shown: Shown) -> None:
     assert from_data(to_data(shown)) == shown
     with pytest.raises(KeyError):
         from_data({"kind": "Other"})
-
-
-# ---------------------------------------------------------------------------------------------------- the screen
-
-
-def view(*, tty: bool) -> tuple[ChatView, io.StringIO]:
-    out = io.StringIO()
-    return ChatView(Console(file=out, force_terminal=tty, color_system=None, width=60, _environ={"TERM": "xterm"})), out
-
-
-def test_piped_only_whole_answers_are_written() -> None:
-    chat, out = view(tty=False)
-    chat.show(Busy(True))
-    chat.stream("Hel")
-    chat.show(Said("1", "Hello [bold]you[/bold] :smile: " + "x" * 100, "Carina"))
-    chat.close()
-    assert out.getvalue() == "Carina: Hello [bold]you[/bold] :smile: " + "x" * 100 + "\n"
-
-
-def test_a_streamed_answer_is_written_as_it_comes_and_once() -> None:
-    chat, out = view(tty=True)
-    chat.stream("Hel", "Carina")
-    assert out.getvalue() == "Carina: Hel"
-    chat.stream("Hello", "Carina")
-    chat.show(Busy(True))
-    chat.show(Said("1", "Hello.", "Carina"))
-    assert out.getvalue() == "Carina: Hello.\n"
-
-
-def test_an_answer_that_began_anew_is_written_whole() -> None:
-    chat, out = view(tty=True)
-    chat.stream("Hello")
-    chat.stream("Good")
-    chat.show(Said("1", "Evening"))
-    chat.close()
-    assert out.getvalue() == "Hello\nGood\nEvening\n"
-
-
-def test_changes_are_shown_as_far_as_they_go() -> None:
-    chat, out = view(tty=False)
-    chat.show(Said("1", "one"))
-    chat.show(Changed("1", "one"))
-    chat.show(Changed("1", "one two"))
-    chat.show(Changed("1", "three"))
-    chat.show(Changed("9", "other"))
-    chat.show(Withdrawn("9"))
-    assert out.getvalue().splitlines() == ["one", " two", "(changed)", "three", "(changed)", "other", "(taken back)"]
-
-
-def test_a_spinner_turns_on_a_terminal_until_there_is_something_to_read() -> None:
-    chat, out = view(tty=True)
-    chat.show(Busy(True))
-    chat.show(Busy(True))
-    deadline = time.monotonic() + 10
-    while "thinking" not in out.getvalue() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert "thinking" in out.getvalue()
-    chat.show(Said("1", "done"))
-    chat.close()
-    assert out.getvalue().endswith("done\n")
-
-
-def test_what_a_model_writes_cannot_move_the_cursor() -> None:
-    for tty in (True, False):
-        chat, out = view(tty=tty)
-        chat.show(Said("1", "a\x1b[2J\rb\x07\u202ec\ud800\n全角　空白\t👩‍👩‍👧"))
-        tab = "      " if tty else "\t"
-        assert out.getvalue() == f"a[2Jbc\ufffd\n全角　空白{tab}👩‍👩‍👧\n"

@@ -83,6 +83,8 @@ class Desk:
         result = self.turn.results.get(f"{self.ident}_{step}")
         if result is None:
             raise Failed(self.failure(self.language.phrases.no_result))
+        if not result.ok and isinstance(result.data, dict) and "waiting" in result.data:
+            raise Failed(Lines(self.language.phrases.waits))
         if not result.ok:
             raise Failed(self.failure(one_line(result.text, _LONGEST_TOOL_TEXT)))
         return result.data
@@ -100,7 +102,9 @@ class Desk:
             date = write_date(record.at.date(), self.language.calendar)
             parts.append(phrases.source_time.format(date=date, time=record.at.strftime("%H:%M")))
         if record.place:
-            parts.append(phrases.source_place.format(place=one_line(record.place, _LONGEST_NAME)))
+            known = {"terminal": phrases.at_terminal, "direct": phrases.in_direct}
+            where = known.get(record.place_kind, phrases.source_place)
+            parts.append(where.format(place=one_line(record.place, _LONGEST_NAME)))
         return phrases.source.format(phrases.join.join(parts)) if parts else ""
 
     def name(self, record: Record) -> str:

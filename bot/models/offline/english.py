@@ -94,7 +94,7 @@ _GRAMMAR = Grammar(
         rf"(?P<subject>(?:[\w'.-]{{1,40}}\s+){{1,7}}?)(?P<rest>(?:{_VERB}|isn't|aren't|can't|doesn't)\b.{{0,2000}})"
     ),
     about_self=pattern(r"(?:i|i'm|i've|i'd|i'll|we|we're|call me)\b"),
-    owners=anywhere(r"\b(?P<owner>[\w-]{2,40})'s\s+\w|\bof (?:my|our) (?P<owner2>[\w-]{2,40})"),
+    owners=anywhere(r"\b(?P<owner>[\w-]{2,40})(?:'s|(?<=s)')\s+\w|\bof (?:my|our) (?P<owner2>[\w-]{2,40})"),
     mine=anywhere(r"\b(?:my|our)\s+(?P<thing>[\w'-]{1,40})"),
     turn=turn,
     unturnable=anywhere(r"^\W*call me\b|\b(?:you|your|yours|yourself|you're|u|ur)\b"),

@@ -16,14 +16,22 @@ ENGLISH_PHRASES = Phrases(
     source=" ({})",
     source_time="on {date} at {time} UTC",
     source_place="in {place}",
+    at_terminal="in the terminal",
+    in_direct="in {place}",
     quote="“{}”",
     join=", ",
     unknown="I don't know that. I found nothing about it in my memory{looked}.",
     looked=" (searched: entries {entries}, messages {messages})",
     no_model="No language model is configured, so I can only answer from memory; the setting {setting} names one (for "
     "example `openai:gpt-5-mini`).",
-    model_down="The language model `{model}` can't be reached at the moment, so I can only answer from memory (setting "
-    "{setting}).",
+    model_key="My key for the language model `{model}` is refused, so I can only answer from memory; the setting "
+    "{setting} holds it.",
+    model_missing="The language model `{model}` is not known to its provider, so I can only answer from memory; the "
+    "setting {setting} names it.",
+    model_quota="What I may use of the language model `{model}` is used up, so I can only answer from memory.",
+    model_unreachable="The language model `{model}` can't be reached at the moment, so I can only answer from memory.",
+    model_failing="The language model `{model}` gives no usable answer at the moment, so I can only answer from "
+    "memory.",
     forgot="Forgotten: what you told me about {what}.",
     forgot_messages="The text of {count} message(s) went with it.",
     forget_nothing="I have nothing about {what} to forget.",
@@ -44,6 +52,7 @@ ENGLISH_PHRASES = Phrases(
     wellbeing="I'm well, thank you. How are you?",
     night="Good night, and see you soon.",
     ack="All right.",
+    called="I'm here. What can I do for you?",
     picture="I can't look at pictures or files.",
     statement="I read that, but I did not store it; say “remember that …” if I should keep it.",
     cannot="I can't do that without a language model.",
@@ -56,6 +65,9 @@ ENGLISH_PHRASES = Phrases(
     "The same in German and Japanese.",
     missing_tool="I can't do that here: the tool `{tool}` is not available to me.",
     failed="That did not work: {text}",
+    waits="That needs a yes first. I have asked for it and will tell you.",
+    allowed="It was allowed, and I have done it.",
+    refused="It was not allowed, so I did not do it.",
     no_result="the tool gave no result I can read.",
     too_long="That is too long for me to remember ({length} characters; at most {limit}).",
 )

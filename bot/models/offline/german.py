@@ -118,7 +118,9 @@ _CLAUSE = re.compile(
     r"^\s*dass:?\s+(?P<subject>ich|(?:(?:mein|dein|unser|ihr|sein|d|"
     r"ein)\w{0,3}(?:\s+[a-zäöüß]\w{1,20}e[rsn]?(?=\s+[A-ZÄÖÜ]))?"
     r"\s+[\w-]{2,40}(?:\s+(?:mein|dein|unser|ihr|sein|d)e[rs]\s+[\w-]{2,40})?)|"
-    rf"[A-ZÄÖÜ][\w-]{{1,30}})\s+(?P<rest>.{{1,600}}?)\s+(?P<verb>{_FINITE})\s*$",
+    # "Hans' Zahnarzt" is one subject; whether "Annas Zahnarzt" is, or a person and an occupation, nobody can tell.
+    rf"[A-ZÄÖÜ][\w-]{{1,30}}'s?\s+[\w-]{{2,40}}|"
+    rf"(?![A-ZÄÖÜ][\w-]{{1,29}}s\s+[A-ZÄÖÜ])[A-ZÄÖÜ][\w-]{{1,30}})\s+(?P<rest>.{{1,600}}?)\s+(?P<verb>{_FINITE})\s*$",
     re.DOTALL,
 )
 
@@ -144,7 +146,10 @@ _GRAMMAR = Grammar(
     owners=anywhere(
         r"\b(?:meine[rs]|unsere[rs]|unsres)\s+(?P<owner>[\w-]{2,40})(?=\s+(?:ist|sind|war|hat|heißt|wohnt|lebt|"
         r"liegt)\b)|"
-        r"\bvon (?:meine[mrn]|meinem) (?P<owner2>[\w-]{2,40})"
+        r"\bvon (?:meine[mrn]|meinem) (?P<owner2>[\w-]{2,40})|"
+        r"(?:^\W{0,8}|\b(?:dass:?|ist|sind|war|heißt|liegt|steht|wohnt) )(?!(?:das|alles|was|des|es|als|bis|"
+        r"(?:mon|diens|donners|frei|sams|sonn)tags|mittwochs|(?:vor|nach)?mittags|morgens|abends|nachts)\s)"
+        r"(?P<owner3>(?-i:[A-ZÄÖÜ])[\w-]{1,30}s)'?\s+(?-i:[A-ZÄÖÜ])"
     ),
     mine=anywhere(r"\b(?:mein|unser)(?:e[nmrs]?)?\s+(?P<thing>[\w'-]{1,40})"),
     turn=turn,

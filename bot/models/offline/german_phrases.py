@@ -16,6 +16,8 @@ GERMAN_PHRASES = Phrases(
     source=" ({})",
     source_time="am {date} um {time} UTC",
     source_place="in {place}",
+    at_terminal="am Terminal",
+    in_direct="in Direktnachrichten",
     quote="„{}“",
     join=", ",
     unknown="Das weiß ich nicht. Ich habe dazu nichts in meinem Gedächtnis gefunden{looked}.",
@@ -23,9 +25,16 @@ GERMAN_PHRASES = Phrases(
     no_model="Es ist kein Sprachmodell eingerichtet, deshalb kann ich nur aus dem Gedächtnis antworten; die "
     "Einstellung "
     "{setting} nennt eines (zum Beispiel `openai:gpt-5-mini`).",
-    model_down="Das Sprachmodell `{model}` ist gerade nicht erreichbar, deshalb kann ich nur aus dem Gedächtnis "
-    "antworten "
-    "(Einstellung {setting}).",
+    model_key="Mein Schlüssel für das Sprachmodell `{model}` wird abgelehnt, deshalb kann ich nur aus dem Gedächtnis "
+    "antworten; er steht in der Einstellung {setting}.",
+    model_missing="Das Sprachmodell `{model}` ist bei seinem Anbieter unbekannt, deshalb kann ich nur aus dem "
+    "Gedächtnis antworten; die Einstellung {setting} nennt es.",
+    model_quota="Was ich vom Sprachmodell `{model}` nutzen darf, ist aufgebraucht, deshalb kann ich nur aus dem "
+    "Gedächtnis antworten.",
+    model_unreachable="Das Sprachmodell `{model}` ist gerade nicht erreichbar, deshalb kann ich nur aus dem Gedächtnis "
+    "antworten.",
+    model_failing="Das Sprachmodell `{model}` gibt gerade keine brauchbare Antwort, deshalb kann ich nur aus dem "
+    "Gedächtnis antworten.",
     forgot="Vergessen: was du mir über {what} gesagt hast.",
     forgot_messages="Damit ist auch der Text von {count} Nachricht(en) weg.",
     forget_nothing="Zu {what} habe ich nichts, was ich vergessen könnte.",
@@ -46,6 +55,7 @@ GERMAN_PHRASES = Phrases(
     wellbeing="Mir geht es gut, danke. Und dir?",
     night="Gute Nacht und bis bald.",
     ack="Alles klar.",
+    called="Ich bin da. Was kann ich für dich tun?",
     picture="Bilder und Dateien kann ich mir nicht ansehen.",
     statement="Das habe ich gelesen, aber nicht gespeichert; sag „merk dir, dass …“, wenn ich es behalten soll.",
     cannot="Das kann ich ohne Sprachmodell nicht.",
@@ -58,6 +68,9 @@ GERMAN_PHRASES = Phrases(
     "Dasselbe auf Englisch und Japanisch.",
     missing_tool="Das kann ich hier nicht: das Werkzeug `{tool}` steht mir nicht zur Verfügung.",
     failed="Das hat nicht geklappt: {text}",
+    waits="Das braucht erst eine Zustimmung. Ich habe darum gebeten und sage Bescheid.",
+    allowed="Es wurde erlaubt, und ich habe es getan.",
+    refused="Es wurde nicht erlaubt, also habe ich es nicht getan.",
     no_result="das Werkzeug gab kein Ergebnis, das ich lesen kann.",
     too_long="Das ist mir zum Merken zu lang ({length} Zeichen; höchstens {limit}).",
 )

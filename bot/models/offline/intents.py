@@ -1,5 +1,6 @@
 """What a message wants. Pure: a text goes in, intents come out, in the order they were said."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,10 @@ from bot.models.offline.text import LONGEST, clean, sentences
 _LONGEST_UNASKED = 300
 """A statement that is kept without being asked is short; nobody's essay is mined."""
 _TRAILING = " \t\n.!。！…"
+_CALLED = re.compile(
+    r"\s{0,8}(?:(?:<@[!&]?\d{1,25}>|@[\w.-]{1,40}|carina|カリーナ)[\s,:;.!?、。！？]{0,8}){1,5}", re.IGNORECASE
+)
+"""Nothing but who is spoken to."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,8 @@ def _one(sentence: str, language: Language, now: datetime) -> Intent:
     patterns = language.patterns
     if sentence.startswith(">"):
         return Statement()
+    if _CALLED.fullmatch(sentence) or not sentence.strip(_TRAILING + "?？！"):
+        return Say("called", friendly=True)
     if not any(letter.isalnum() for letter in sentence):
         return Say("ack", friendly=True)
     if patterns.help.match(sentence):

@@ -148,12 +148,20 @@ class Phrases:
     """Around when and where it was said."""
     source_time: str
     source_place: str
+    at_terminal: str
+    in_direct: str
+    """Places that have no name of their own: the terminal, and direct messages."""
     quote: str
     join: str
     unknown: str
     looked: str
     no_model: str
-    model_down: str
+    model_key: str
+    """For each `Trouble` of a model that is configured: why it does not answer."""
+    model_missing: str
+    model_quota: str
+    model_unreachable: str
+    model_failing: str
     forgot: str
     forgot_messages: str
     forget_nothing: str
@@ -172,12 +180,18 @@ class Phrases:
     wellbeing: str
     night: str
     ack: str
+    called: str
+    """To who says our name and nothing else."""
     picture: str
     statement: str
     cannot: str
     help: str
     missing_tool: str
     failed: str
+    waits: str
+    """A call that waits for somebody's yes."""
+    allowed: str
+    refused: str
     no_result: str
     too_long: str
 

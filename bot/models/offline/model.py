@@ -10,12 +10,25 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.models.base import Answer, AssistantMessage, Call, Event, Request, TextDelta, ToolMessage, Usage, UserMessage
+from bot.models.base import (
+    Answer,
+    AssistantMessage,
+    Call,
+    Event,
+    Request,
+    TextDelta,
+    ToolMessage,
+    Trouble,
+    Unanswered,
+    Usage,
+    UserMessage,
+)
 from bot.models.offline.acts import act
 from bot.models.offline.desk import Desk, Lines, Saved, Turn
 from bot.models.offline.intents import Say, understand
 from bot.models.offline.language import Language
 from bot.models.offline.text import LANGUAGES, LONGEST, detect
+from bot.models.standing import key_setting
 from memory.clock import Clock
 
 _PIECE = 80
@@ -29,15 +42,18 @@ class _Reply:
 
 
 class OfflineModel:
-    """Answers by rules and from memory. `unreachable` names a model that is configured and cannot be reached now."""
+    """Answers by rules and from memory. `setting` names the model that could answer better.
+
+    Once a day it says to each person in each place why no language model answers: none is configured, or what is
+    wrong with the one that was asked first.
+    """
 
     name = "offline"
     context_window = 1_000_000
 
-    def __init__(self, clock: Clock, setting: str = "CARINA_MODEL", unreachable: str = "") -> None:
+    def __init__(self, clock: Clock, setting: str = "CARINA_MODEL") -> None:
         self._clock = clock
         self._setting = setting
-        self._unreachable = unreachable
 
     async def complete(self, request: Request) -> AsyncIterator[Event]:
         reply = self._reply(request, self._clock().astimezone(UTC))
@@ -66,39 +82,52 @@ class OfflineModel:
         if calls:
             return _Reply(calls=tuple(calls))
         if not heard and not _spoken(request):
-            return _Reply()
-        return _Reply(text=self._compose(said, language, request, now))
+            return _Reply(_decided(request, language))
+        return _Reply(text=self._hinted(said, language, request, now))
 
-    def _compose(self, said: list[Lines], language: Language, request: Request, now: datetime) -> str:
-        """One message: what was stored as one list, each thing once, small talk only by itself, then the hint."""
-        phrases = language.phrases
-        busy = [lines for lines in said if not lines.friendly]
-        said = busy or said[-1:] or [Lines(phrases.ack, friendly=True, hint=True)]
-        saved = [lines.fact for lines in said if isinstance(lines, Saved)]
-        parts = [lines.text for lines in said if len(saved) < 2 or not isinstance(lines, Saved)]
-        if len(saved) > 1:
-            parts.insert(0, "\n".join([phrases.saved_list, *(f"- {fact}" for fact in dict.fromkeys(saved))]))
-        text = "\n".join(dict.fromkeys(parts))
-        wanted = [lines for lines in said if lines.hint]
-        if not wanted or (all(lines.friendly for lines in wanted) and self._hinted_today(request, now)):
+    def _hinted(self, said: list[Lines], language: Language, request: Request, now: datetime) -> str:
+        """The answer, and why no language model gave it: where that is asked for, or where one should have."""
+        busy = [lines for lines in said if not lines.friendly]  # small talk is answered only by itself
+        said = busy or said[-1:] or [Lines(language.phrases.called, friendly=True, hint=True)]
+        text = _compose(said, language)
+        if not (request.failed or any(lines.hint for lines in said)):
+            return text
+        if _said_today(request, now, {self._hint(each, request.failed) for each in LANGUAGES}):
             return text
         between = "\n" if "\n" in text else " " if language.grammar.spaced else ""
-        return text + between + self._hint(language)
+        return text + between + self._hint(language, request.failed)
 
-    def _hint(self, language: Language) -> str:
+    def _hint(self, language: Language, failed: tuple[Unanswered, ...]) -> str:
         phrases = language.phrases
-        if self._unreachable:
-            return phrases.model_down.format(model=self._unreachable, setting=f"`{self._setting}`")
-        return phrases.no_model.format(setting=f"`{self._setting}`")
+        if not failed:
+            return phrases.no_model.format(setting=f"`{self._setting}`")
+        first = failed[0]
+        words = str(getattr(phrases, f"model_{first.trouble}"))
+        setting = key_setting(first.model) if first.trouble is Trouble.KEY else self._setting
+        return words.format(model=first.model, setting=f"`{setting}`")
 
-    def _hinted_today(self, request: Request, now: datetime) -> bool:
-        """Whether an answer of today names the setting; an answer without a time counts as of today."""
-        return any(
-            isinstance(message, AssistantMessage)
-            and self._setting in message.text
-            and (message.at is None or message.at.astimezone(UTC).date() == now.date())
-            for message in request.messages
-        )
+
+def _compose(said: list[Lines], language: Language) -> str:
+    """One message: what was stored as one list, and each thing once."""
+    saved = [lines.fact for lines in said if isinstance(lines, Saved)]
+    parts = [lines.text for lines in said if len(saved) < 2 or not isinstance(lines, Saved)]
+    if len(saved) > 1:
+        parts.insert(0, "\n".join([language.phrases.saved_list, *(f"- {fact}" for fact in dict.fromkeys(saved))]))
+    return "\n".join(dict.fromkeys(parts))
+
+
+def _said_today(request: Request, now: datetime, hints: set[str]) -> bool:
+    """Whether the person of this turn was told one of these today; an answer without a time counts as of today."""
+    speakers = [message.speaker for message in request.messages if isinstance(message, UserMessage) and message.speaker]
+    answered = ""
+    for message in request.messages:
+        if isinstance(message, UserMessage):
+            answered = message.speaker or answered
+        elif isinstance(message, AssistantMessage) and speakers and answered == speakers[-1]:
+            today = message.at is None or message.at.astimezone(UTC).date() == now.date()
+            if today and any(hint in message.text for hint in hints):
+                return True
+    return False
 
 
 def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
@@ -140,6 +169,19 @@ def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, .
     if request.force_tool not in harmless.keys() & turn.tools or call_id in turn.made:
         return ()
     return (Call(call_id, request.force_tool, json.dumps(harmless[request.force_tool], sort_keys=True)),)
+
+
+def _decided(request: Request, language: Language) -> str:
+    """What became of a call that had to wait; nothing to say at any other time."""
+    newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
+    if newest is None or not newest.event:
+        return ""
+    if newest.event != "approved":
+        return language.phrases.refused
+    result = request.messages[-1]
+    done = isinstance(result, ToolMessage) and result.ok
+    failed = result.text if isinstance(result, ToolMessage) else language.phrases.no_result
+    return language.phrases.allowed if done else language.phrases.failed.format(text=failed)
 
 
 def _spoken(request: Request) -> bool:

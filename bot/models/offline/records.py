@@ -16,6 +16,8 @@ class Record:
     at: datetime | None
     speaker: str
     place: str
+    place_kind: str
+    """What sort of place it is (`sources.base.PlaceKind`), where the tool knows."""
     kind: str
     role: str
     mine: bool | None
@@ -41,6 +43,7 @@ def _record(row: object, kind: str) -> Record | None:
         at=read_time(_text(row, "at")),
         speaker=_text(row, "speaker"),
         place=_text(row, "place"),
+        place_kind=_text(row, "place_kind"),
         kind=_text(row, "kind") or kind,
         role=_text(row, "role"),
         mine=mine if isinstance(mine, bool) else None,

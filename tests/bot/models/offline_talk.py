@@ -16,6 +16,7 @@ from bot.models.base import (
     TextDelta,
     ToolMessage,
     ToolSpec,
+    Unanswered,
     UserMessage,
 )
 from bot.models.offline import OfflineModel
@@ -43,6 +44,7 @@ class Memory:
     messages: list[Row] = field(default_factory=list)
     now: datetime = NOW
     place: str = "#general"
+    place_kind: str = "guild"
     broken: str = ""
 
     def heard(self, text: str, speaker: str, role: str = "user") -> None:
@@ -51,7 +53,8 @@ class Memory:
     def _row(self, kind: str, text: str, speaker: str) -> Row:
         number = len(self.entries) + len(self.messages) + 1
         at = self.now.isoformat().replace("+00:00", "Z")
-        return {"kind": kind, "id": f"{kind}{number}", "text": text, "at": at, "speaker": speaker, "place": self.place}
+        where = {"place": self.place, "place_kind": self.place_kind}
+        return {"kind": kind, "id": f"{kind}{number}", "text": text, "at": at, "speaker": speaker, **where}
 
     def run(self, call: Call, speaker: str) -> ToolMessage:
         arguments = json.loads(call.arguments)
@@ -105,14 +108,14 @@ class Talk:
     memory: Memory = field(default_factory=Memory)
     messages: list[Message] = field(default_factory=list)
     tools: tuple[ToolSpec, ...] = TOOLS
-    unreachable: str = ""
+    failed: tuple[Unanswered, ...] = ()
 
     def say(self, *said: str, speaker: str = "Ana", late: tuple[str, ...] = ()) -> str:
         """Messages of one turn; those in `late` arrive after its first step."""
         self.hear(*said, speaker=speaker)
-        model = OfflineModel(lambda: self.memory.now, unreachable=self.unreachable)
+        model = OfflineModel(lambda: self.memory.now)
         for _ in range(MOST_STEPS):
-            request = Request("", tuple(self.messages), self.tools)
+            request = Request("", tuple(self.messages), self.tools, failed=self.failed)
             streamed, answer = complete(model, request)
             assert (streamed, answer) == complete(model, request)
             assert streamed == answer.text

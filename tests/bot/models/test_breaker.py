@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -14,8 +15,10 @@ from bot.models.base import (
     ModelRejected,
     Request,
     TextDelta,
+    Trouble,
 )
 from bot.models.breaker import PAUSE, BreakerModel
+from bot.models.standing import State
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, events, last, says
 
 BUSY, GARBAGE, REFUSED = ModelBusy("busy"), ModelGarbage("html"), ModelRefused("refused (HTTP 401)")
@@ -118,3 +121,66 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
     with pytest.raises(asyncio.CancelledError):
         await trial
     assert TextDelta("hello") in await events(model)
+
+
+# ------------------------------------------------------------------------------------------------------ its standing
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+KEY = ModelRefused("openai:x refused us (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
+AWAY = ModelBusy("openai:x: the connection failed (connect)", trouble=Trouble.UNREACHABLE)
+
+
+async def test_a_refusal_is_passed_on_as_one_while_the_model_rests() -> None:
+    model = BreakerModel(ScriptedModel([KEY]), clock=Clock())
+    for _ in range(2):
+        with pytest.raises(ModelRefused) as caught:
+            await events(model)
+        assert caught.value.trouble is Trouble.KEY
+
+
+async def test_the_standing_follows_what_happens() -> None:
+    clock, now = Clock(), [NOON]
+    inner = ScriptedModel(says("hello"), [AWAY], [AWAY], [AWAY], [KEY], says("hello"), name="openai:x")
+    model = BreakerModel(inner, clock=clock, calendar=lambda: now[0])
+    assert (model.standing.state, model.standing.words) == (State.UNASKED, "not asked yet")
+
+    await last(model)
+    assert model.standing.words == "working since 2026-11-22 12:00 UTC"
+
+    for _ in range(3):
+        now[0] += timedelta(minutes=1)
+        await fails(model)
+    assert model.standing.state is State.UNREACHABLE
+    assert model.standing.words == (
+        "unreachable since 2026-11-22 12:01 UTC: the connection failed (connect); "
+        "check the network, and OPENAI_BASE_URL if the server is your own; it rests: not asked again for 60 s"
+    )
+
+    clock.now += PAUSE
+    await fails(model, "refused us")
+    assert model.standing.words == (
+        "refused since 2026-11-22 12:03 UTC: refused us (HTTP 401 invalid_api_key); set a key in OPENAI_API_KEY that "
+        "the provider accepts for this model, and start again; it rests: not asked again for 60 s"
+    )
+
+    clock.now += PAUSE
+    await last(model)
+    assert model.standing.words == "working since 2026-11-22 12:03 UTC"
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "words"),
+    [
+        (ModelRefused("gone", trouble=Trouble.MISSING), State.REFUSED, "CARINA_MODEL"),
+        (ModelRefused("paid", trouble=Trouble.QUOTA), State.REFUSED, "credit"),
+        (ModelGarbage("html"), State.FAILING, "html"),
+        (ModelRejected("HTTP 400: temperature"), State.FAILING, "temperature"),
+        (AWAY, State.UNREACHABLE, "connection"),
+    ],
+)
+async def test_every_failure_shows(error: ModelRefused, state: State, words: str) -> None:
+    model = BreakerModel(ScriptedModel([error]), clock=Clock())
+    with pytest.raises(type(error)):
+        await events(model)
+    assert model.standing.state is state
+    assert words in model.standing.words

@@ -10,9 +10,10 @@ import pytest
 
 from bot.errors import ConfigError
 from bot.models.access import Limits
-from bot.models.base import Restarted, TextDelta, ToolSpec
+from bot.models.base import Restarted, TextDelta, ToolSpec, Trouble, Unanswered
 from bot.models.catalog import ModelCatalog, build_models
 from bot.models.lazy import ADAPTERS
+from bot.models.standing import State
 from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
 from tests.wire import model as wire
 from tests.wire.model import ModelServer
@@ -101,6 +102,42 @@ async def test_a_refused_key_is_not_shown_again_and_again(server: ModelServer, o
     assert {answer.text for answer in answers} == {"No language model answers."}
     assert "invalid_api_key" in answers[2].degraded
     assert server.unauthorized == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "trouble"),
+    [
+        (wire.Fail(401, code="invalid_api_key"), Trouble.KEY),
+        (wire.Fail(403, code="forbidden"), Trouble.KEY),
+        (wire.Fail(404, code="model_not_found"), Trouble.MISSING),
+        (wire.Fail(429, code="insufficient_quota"), Trouble.QUOTA),
+        (wire.Fail(429, retry_after=0.01), Trouble.FAILING),
+        (wire.Fail(500, retry_after=0.01), Trouble.FAILING),
+        (wire.Fail(400, message="no such parameter"), Trouble.FAILING),
+        (wire.Garbage(), Trouble.FAILING),
+        (wire.Disconnect(), Trouble.UNREACHABLE),
+        (wire.Hang(), Trouble.UNREACHABLE),
+    ],
+)
+async def test_the_offline_model_is_told_why_it_answers(
+    server: ModelServer, offline: ScriptedModel, reply: wire.Reply, trouble: Trouble
+) -> None:
+    server.default = lambda _: reply
+    async with catalog(server, offline, limits=Limits(attempt=1, silence=0.5, chain=2, tries=1)) as models:
+        await last(models.model("openai:scripted"))
+    assert offline.requests[0].failed == (Unanswered("openai:scripted", trouble),)
+
+
+async def test_the_standing_of_every_model_is_known(server: ModelServer, offline: ScriptedModel) -> None:
+    async with catalog(server, offline, "openai:second", key="sk-wrong-key-of-a-test") as models:
+        await last(models.model("openai:scripted"))
+        found = models.standings(["openai:scripted", "offline", "openai:scripted", "groq:x"])
+    assert [standing.model for standing in found] == ["openai:scripted", "groq:x", "openai:second"]
+    assert [standing.state for standing in found] == [State.REFUSED, State.UNUSABLE, State.REFUSED]
+    assert "HTTP 401 invalid_api_key" in found[0].words
+    assert "OPENAI_API_KEY" in found[0].words
+    assert "install carina[groq]" in found[1].words
+    assert "sk-wrong" not in repr(found)
 
 
 async def test_a_conversation_that_is_too_long_is_halved_once(server: ModelServer, offline: ScriptedModel) -> None:

@@ -1,6 +1,7 @@
 """Where one model gives no answer the next one does."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,8 @@ from bot.models.base import (
     ModelRejected,
     Restarted,
     TextDelta,
+    Trouble,
+    Unanswered,
 )
 from bot.models.fallback import FallbackModel
 from tests.bot.models.scripted import HELLO, ScriptedModel, answer, events, last, says
@@ -69,3 +72,18 @@ async def test_cancelling_goes_through_at_once() -> None:
     with pytest.raises(asyncio.CancelledError):
         await stream.athrow(asyncio.CancelledError())
     assert offline.requests == []
+
+
+async def test_a_link_is_told_who_did_not_answer_and_why_also_at_the_next_step_of_a_turn() -> None:
+    first = ScriptedModel([ModelRefused("401", trouble=Trouble.KEY)], name="openai:a")
+    second = ScriptedModel([ModelBusy("gone", trouble=Trouble.UNREACHABLE)], says("well again"), name="openai:b")
+    offline = ScriptedModel(says("offline"), name="offline")
+    chain = FallbackModel([first, second, offline])
+    await last(chain)
+    key, gone = Unanswered("openai:a", Trouble.KEY), Unanswered("openai:b", Trouble.UNREACHABLE)
+    assert [model.requests[0].failed for model in (first, second, offline)] == [(), (key,), (key, gone)]
+    await last(chain, replace(HELLO, begun_by="offline"))
+    assert (len(first.requests), offline.requests[1].failed) == (1, (key, gone))
+    await last(chain)  # the second one is well now
+    await last(chain, replace(HELLO, begun_by="offline"))
+    assert offline.requests[2].failed == (key, Unanswered("openai:b", Trouble.FAILING))

@@ -1,0 +1,365 @@
+"""The permission broker: turns a call that may not run by itself into a question, and an answer into a permit.
+
+Every function works inside the transaction of what it belongs to: the question is stored with the call's
+result, the answer with the row that starts the agent again, the use of a yes with the effect.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from bot import cards, policy
+from bot.errors import ToolError
+from bot.models.base import Call
+from bot.policy import Approver, People
+from memory import grants, inbox, messages, outbox, requests, turns
+from memory.audience import OWNER, Audience, Scope
+from memory.database import Rows, Tx
+from memory.ids import PersonId, PlaceId, RequestId, TurnId, place_source
+from memory.inbox import InRow
+from memory.requests import Need, Permit, Request, Status, Verdict
+from memory.turns import Turn
+
+SOURCE = "approval"
+"""The source of inbox rows that are decisions."""
+MOST_WAITING = 20
+"""Questions from one place that wait at the same time; a flood of them asks nobody anything."""
+
+MOST_REPEATS = 3
+"""How often a card is shown again after somebody deleted it; a moderating bot would delete it for ever."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How people are asked.
+
+    `chain` are the places where owner and admins are asked: the first, and what is tried when it takes no
+    message. `private` gives the place where one person is spoken to alone.
+    """
+
+    people: People
+    chain: tuple[PlaceId, ...]
+    private: Callable[[PersonId], PlaceId]
+    expires: timedelta = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A call that needs a yes. `bound` are the arguments that a lasting yes fixes, None for all."""
+
+    turn: Turn
+    agent: str
+    speaker: str
+    call: Call
+    permit: Permit | None
+    bound: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What came of somebody's answer: words for them, and the request as it stands then."""
+
+    words: str
+    counted: bool
+    request: Request | None = None
+
+
+class Broker:
+    """Asks, counts answers, and lets calls through."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+
+    # ------------------------------------------------------------------ the call
+
+    def ask(self, tx: Tx, asking: Asking, need: Need, now: datetime) -> Permit | Request:
+        """A permit when a grant covers the call; otherwise the question is stored and its cards are queued.
+
+        Raises ToolError, in words for the model, when there is nobody who could say yes.
+        """
+        turn, earlier = asking.turn, asking.permit
+        covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
+        found = grants.matching(tx, need, turn.agent, _parsed(asking.call), turn.scope.audience, now)
+        if found is not None and not need.once_only:
+            return Permit(covers, earlier.request if earlier else None, found.id)
+        request = self._request(tx, asking, need, covers, now)
+        requests.ask(tx, request)
+        _note(tx, request, "asked", now)
+        self._queue_cards(tx, request, self._origin(tx, asking, request), now)
+        return request
+
+    def _request(
+        self, tx: Tx, asking: Asking, need: Need, covers: frozenset[tuple[str, str, str]], now: datetime
+    ) -> Request:
+        turn = asking.turn
+        who, quorum = policy.approvers(self.terms.people, need, turn)
+        if not who or turn.group is None:
+            raise ToolError(f"This needs a yes ({need.reason}), and there is nobody who could be asked here.")
+        if requests.count_waiting(tx, turn.place) >= MOST_WAITING:
+            raise ToolError(f"This needs a yes, and {MOST_WAITING} questions from here wait already. Nobody was asked.")
+        hidden = not Scope(OWNER).may_use(turn.scope.audience) and who != (turn.person,)
+        return Request(
+            id=requests.new_request_id(),
+            kind=need.kind,
+            subject=need.subject,
+            agent=turn.agent,
+            group=turn.group,
+            turn=turn.id,
+            call=asking.call.id,
+            tool=asking.call.name,
+            arguments=asking.call.arguments,
+            digest=requests.digest_of(asking.call.name, asking.call.arguments),
+            covers=tuple(sorted(covers)),
+            pattern=cards.pattern(_parsed(asking.call), asking.bound),
+            reason=need.reason,
+            place=turn.place,
+            person=turn.person,
+            hearers=turn.scope,
+            trust=turn.trust,
+            approvers=who,
+            quorum=quorum,
+            once_only=need.once_only or hidden,
+            created_at=now,
+            expires_at=now + self.terms.expires,
+        )
+
+    def spend(self, tx: Tx, permit: Permit, call: Call, turn: Turn, now: datetime) -> None:
+        """Use a permit for this very call; raises ToolError when it is not for it, or was used before."""
+        digest = requests.digest_of(call.name, call.arguments)
+        if permit.request is not None:
+            request = requests.get(tx, permit.request)
+            if request is None or request.digest != digest or request.agent != turn.agent:
+                raise ToolError("What was approved is not this call; nothing was done.")
+            if not requests.use(tx, permit.request):
+                raise ToolError(f"Request {permit.request} was used before; nothing was done again.")
+        at, agent, audience = now, turn.agent, turn.scope.audience
+        entry = grants.Entry("used", at, audience, None, permit.request, permit.grant, agent, digest=digest)
+        grants.note(tx, entry)
+
+    # ------------------------------------------------------------------ the answer
+
+    def answer(self, tx: Tx, identifier: RequestId, who: Approver, verdict: Verdict, now: datetime) -> Ruling:
+        """Count somebody's answer. Whatever it is, the record has it."""
+        request = requests.get(tx, identifier)
+        if request is None:
+            return Ruling("There is no such request; it may have been erased.", counted=False)
+        if request.status is Status.WAITING and request.expires_at <= now:
+            self._close(tx, request, "expired", now)
+            request = _again(tx, request)
+        if words := policy.refusal(request, who, verdict):
+            _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.door}")
+            if requests.may_answer(request, who.identities):
+                words = f"{words} {self.decision(tx, request, place_source(who.person))}."
+            return Ruling(words, counted=False, request=request)
+        if any(vote.person == who.person for vote in requests.votes(tx, request.id)):
+            return Ruling("You have answered this already; more of you are needed.", counted=False, request=request)
+        requests.vote(tx, request, who.person, verdict, now)
+        request = _again(tx, request)
+        _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.door}")
+        if request.status is Status.APPROVED:
+            self._grant(tx, request, now)
+        self._show(tx, request, now)
+        if request.status is not Status.WAITING:
+            self._go_on(tx, request, self.decision(tx, request), now)
+        words = self.decision(tx, request, place_source(who.person))
+        return Ruling(f"{words}.", counted=True, request=request)
+
+    def _grant(self, tx: Tx, request: Request, now: datetime) -> None:
+        """The shortest of what was said holds, when several said yes."""
+        said = [vote.verdict for vote in requests.votes(tx, request.id)]
+        last = requests.votes(tx, request.id)[-1].person
+        if Verdict.ONCE in said:
+            return
+        until = now + policy.GRANT_HOUR if Verdict.HOUR in said else None
+        grant = grants.add(tx, request, last, now, until)
+        _note(
+            tx,
+            request,
+            "granted",
+            now,
+            person=last,
+            grant=grant.id,
+            detail="until revoked" if until is None else "1 hour",
+        )
+
+    def decision(self, rows: Rows, request: Request, source: str = "") -> str:
+        """What was decided, by whom and when, in one line as it is written in a place of that source."""
+        said = requests.votes(rows, request.id)
+        last = said[-1] if said else None
+        order = (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS)
+        given = [vote.verdict for vote in said if vote.verdict is not Verdict.DENY]
+        shortest = min(given, key=order.index) if given else None
+        who = cards.named(last.person, source) if last else "nobody"
+        return cards.ruling(request, who, shortest, request.decided_at or request.created_at)
+
+    def expire(self, tx: Tx, now: datetime) -> list[Request]:
+        """Close what nobody answered in time; the agents are told."""
+        found = requests.due(tx, now)
+        for request in found:
+            self._close(tx, request, "expired", now)
+        return found
+
+    def _close(self, tx: Tx, request: Request, event: str, now: datetime, words: str = "") -> None:
+        requests.expire(tx, request.id, now)
+        closed = _again(tx, request)
+        _note(tx, closed, event, now)
+        self._show(tx, closed, now, words)
+        self._go_on(tx, closed, words or self.decision(tx, closed), now)
+
+    def withdraw(self, tx: Tx, turn: TurnId, now: datetime) -> None:
+        """A turn begins again or is given up: what it asked is not wanted any more."""
+        for identifier in requests.withdraw(tx, turn, now):
+            request = requests.get(tx, identifier)
+            if request is not None:
+                _note(tx, request, "withdrawn", now)
+                self._show(tx, request, now)
+
+    def _go_on(self, tx: Tx, request: Request, words: str, now: datetime) -> None:
+        """Start the agent again in the place that the request came from, for those who heard it."""
+        origin = _answered(tx, request)
+        event = inbox.Event(
+            source=SOURCE,
+            external_id=str(request.id),
+            place=request.place,
+            person=request.person,
+            group=request.group,
+            text=cards.told_agent(request, words),
+            hearers=request.hearers,
+            trust=request.trust,
+            payload={"request": request.id, "status": request.status.value, "reply_to": origin},
+        )
+        inbox.add_event(tx, event, now)
+
+    # ------------------------------------------------------------------ cards
+
+    def _origin(self, rows: Rows, asking: Asking, request: Request) -> cards.Origin:
+        place = inbox.place(rows, request.place)
+        name = place.name if place is not None and place.name else request.place
+        return cards.Origin(asking.agent, asking.speaker or "somebody", name)
+
+    def _queue_cards(self, tx: Tx, request: Request, origin: cards.Origin, now: datetime) -> None:
+        in_person = request.person is not None and request.approvers == (request.person,)
+        if in_person and request.person is not None:
+            alone = request.hearers.audience in (OWNER, Audience(f"person:{request.person}"))
+            chain: tuple[PlaceId, ...] = (request.place if alone else self.terms.private(request.person),)
+        else:
+            chain = self.terms.chain
+        may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
+        _queue_card(tx, request, cards.card(request, origin, may_read=may_read), chain, now)
+
+    def _show(self, tx: Tx, request: Request, now: datetime, words: str = "") -> None:
+        """Edit every card of a request to what came of it; one that was not sent yet is not sent any more."""
+        final = request.status is not Status.WAITING
+        for row in outbox.of_prefix(tx, f"card/{request.id}/"):
+            if "card" not in row.detail or (final and outbox.withdraw(tx, row.id)):
+                continue
+            # What cards say is known by their first rows; each edit begins with that text again.
+            detail = {"edits": row.key, "buttons": None if final else row.detail["card"]}
+            key = f"card/{request.id}/shown/{row.id}/{'end' if final else now.timestamp()}"
+            text = cards.outcome(row.content, words or self.decision(tx, request, row.source))
+            outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
+
+    def card_gone(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
+        """Somebody deleted a message of ours: show the card again if it was one that still waits, a few times."""
+        row = outbox.said_by_us(tx, source, external_id)
+        if row is None or "card" not in row.detail:
+            return False
+        request = requests.get(tx, RequestId(row.detail["card"]["request"]))
+        again = row.key.count("/again")
+        if request is None or request.status is not Status.WAITING or again >= MOST_REPEATS:
+            return False
+        outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, "deleted")
+        new = outbox.NewRow(f"{row.key}/again", row.place, row.source, row.content, row.audience, detail=row.detail)
+        outbox.add(tx, replace(new, person=request.person, agent=request.agent), now)
+        return True
+
+    def lost(self, tx: Tx, row: outbox.OutRow, reason: str, now: datetime) -> bool:
+        """A card could not be delivered: try the next place, or tell the agent. False when the row is no card."""
+        if "card" not in row.detail:
+            return "edits" in row.detail
+        request = requests.get(tx, RequestId(row.detail["card"]["request"]))
+        if request is None or request.status is not Status.WAITING:
+            return True
+        if rest := tuple(map(PlaceId, row.detail["else"])):
+            _note(tx, request, "passed on", now, detail=f"{place_source(row.place)} took no message")
+            files = row.detail.get("files") or [["", ""]]
+            _queue_card(tx, request, cards.Card(row.content, files[0][1]), rest, now)
+        else:
+            self._close(tx, request, "unreachable", now, words=f"nobody could be asked: {reason}")
+        return True
+
+
+def decided(rows: Rows, row: InRow) -> Request | None:
+    """The request whose decision an inbox row brings; None for any other row."""
+    return requests.get(rows, RequestId(row.payload["request"])) if row.source == SOURCE else None
+
+
+def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
+    """Let a turn that a decision started begin with the call that was approved."""
+    if request.status is Status.APPROVED:
+        permit = {"request": request.id, "covers": request.covers}
+        call = {"id": f"approved_{request.id}", "name": request.tool, "arguments": request.arguments, "permit": permit}
+        body = {"text": "", "calls": [call], "model": "", "finish": "tools"}
+        turns.add_step(tx, turn, "answer", body, now)
+    elif request.status is Status.USED:
+        text = "The approved call was begun before, and nobody saw how it ended. Do not repeat it; tell the person."
+        turns.add_step(tx, turn, "note", {"text": text}, now)
+
+
+def _answered(rows: Rows, request: Request) -> str:
+    """The platform's id of the newest message that the asking turn answered, so that the answer can refer to it."""
+    claimed = [row.message for row in inbox.of_turn(rows, request.turn) if row.message is not None]
+    heard = messages.by_ids(rows, claimed, request.hearers)
+    found = [row.external_id for row in heard if row.role == "user" and row.external_id and row.deleted_at is None]
+    return found[-1] if found else ""
+
+
+def _queue_card(tx: Tx, request: Request, shown: cards.Card, chain: tuple[PlaceId, ...], now: datetime) -> None:
+    """Show a card in the first of these places; the others are for when that one takes no message."""
+    place, *rest = chain
+    detail: dict[str, Any] = {
+        "card": {"request": request.id, "offers": list(cards.offers(request))},
+        "else": rest,
+    }
+    if shown.arguments:
+        detail["files"] = [[f"request-{request.id}.json", shown.arguments]]
+    row = outbox.NewRow(
+        key=f"card/{request.id}/{place}",
+        place=place,
+        source=place_source(place),
+        content=shown.text,
+        audience=request.hearers.audience,
+        person=request.person,
+        agent=request.agent,
+        detail=detail,
+    )
+    outbox.add(tx, row, now)
+
+
+def _parsed(call: Call) -> dict[str, Any]:
+    try:
+        found = json.loads(call.arguments or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _again(rows: Rows, request: Request) -> Request:
+    return requests.get(rows, request.id) or request
+
+
+def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> None:
+    """Write a line about a request into the record; `more` are fields of `grants.Entry`."""
+    entry = grants.Entry(
+        event=event,
+        at=now,
+        audience=request.hearers.audience,
+        request=request.id,
+        agent=request.agent,
+        kind=request.kind,
+        digest=request.digest,
+        **more,
+    )
+    grants.note(tx, entry)

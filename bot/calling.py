@@ -1,0 +1,158 @@
+"""Making one tool call: checked, permitted or asked for, performed once, its result stored.
+
+A call that needs somebody's yes is not made: its question is stored together with its result, which says that
+it waits. With a yes it is made in the transaction that uses the yes up.
+"""
+
+import asyncio
+import json
+from typing import Any
+
+from bot import cards, events, policy
+from bot.broker import Asking
+from bot.context import Material
+from bot.errors import ToolError
+from bot.kit import Kit
+from bot.models.base import Call
+from bot.moves import Use
+from bot.tools.base import Arguments, Outcome, Tool, ToolContext
+from memory import turns
+from memory.database import Database, Tx
+from memory.errors import StoreError
+from memory.faults import call_point, commit_point, outside
+from memory.requests import ApprovalNeeded, Permit, require
+from memory.turns import Turn
+
+_TOOL = commit_point("turn.tool")
+_TOOL_BEGIN = commit_point("turn.tool_begin")
+_TOOL_END = commit_point("turn.tool_end")
+_ASK = commit_point("turn.ask")
+_OUTSIDE = call_point("tool.outside")
+
+_INTERRUPTED = (
+    "The call was interrupted and nobody knows whether it took effect. Do not repeat it blindly: find out first, "
+    "or tell the person."
+)
+
+
+class Caller:
+    """Makes the calls of turns."""
+
+    def __init__(self, database: Database, kit: Kit) -> None:
+        self._db = database
+        self._kit = kit
+
+    async def make(self, use: Use, material: Material) -> None:
+        """Make a call that has no result yet; afterwards it has one, whatever it is."""
+        turn, call, watch = material.turn, use.call, self._kit.watch
+        watch(events.ToolCallStarted(turn.id, turn.place, call.name))
+        try:
+            tool, arguments = self._kit.tools(material.agent).resolve(call)
+            async with asyncio.timeout(self._kit.limits.tool_seconds):
+                await self._permitted(tool, arguments, use, material)
+        except TimeoutError:
+            text = f"{call.name} took longer than {self._kit.limits.tool_seconds:g} seconds and was given up."
+            await self._fail(call, turn, text)
+        except (ToolError, StoreError) as error:
+            await self._fail(call, turn, str(error))
+        else:
+            watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=True))
+
+    async def _permitted(self, tool: Tool, arguments: Arguments, use: Use, material: Material) -> None:
+        """Perform it; what it needs a yes for is asked for, unless a grant gives it."""
+        permit = use.permit
+        while True:
+            about = self._about(material, permit)
+            need = policy.call_needs(material.turn, use.call.name, material.agent.consent, tool.caution)
+            try:
+                if need is not None:
+                    require(need, permit)
+                await self._perform(tool, arguments, use, about)
+                return
+            except ApprovalNeeded as missing:
+                permit = await self._ask(missing, tool, use, material, permit)
+                if permit is None:
+                    return
+
+    async def _ask(
+        self, missing: ApprovalNeeded, tool: Tool, use: Use, material: Material, permit: Permit | None
+    ) -> Permit | None:
+        """The permit under which the call may be tried again; None when somebody was asked instead."""
+        turn, now = material.turn, self._kit.clock()
+        speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
+        asking = Asking(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound)
+
+        def work(tx: Tx) -> Permit | None:
+            found = self._kit.broker.ask(tx, asking, missing.need, now)
+            if isinstance(found, Permit):
+                return found
+            text = cards.waiting(found)
+            body = {"call": use.call.id, "name": use.call.name, "text": text, "ok": False, "effect": False}
+            turns.add_step(tx, turn, "tool_result", {**body, "data": {"waiting": str(found.id)}}, now)
+            return None
+
+        return await self._db.write(_ASK, work)
+
+    def _about(self, material: Material, permit: Permit | None) -> ToolContext:
+        live = [asked.message.id for asked in material.asked if asked.message.deleted_at is None]
+        return ToolContext(material.turn, material.agent, live[-1] if live else None, self._kit.clock(), permit)
+
+    async def _perform(self, tool: Tool, arguments: Arguments, use: Use, about: ToolContext) -> None:
+        turn, call = about.turn, use.call
+        if hasattr(tool, "work"):
+
+            def work(tx: Tx) -> None:
+                self._spend(tx, call, about)
+                self._add_result(tx, turn, call, tool.work(tx, about, arguments), effect=True)
+
+            await self._db.write(_TOOL, work)
+            return
+        if hasattr(tool, "read"):
+            outcome = await self._db.read(lambda rows: tool.read(rows, about, arguments))
+            await self._store(outcome, use, about, effect=False, spend=True)
+            return
+        if use.begun and not tool.idempotent:
+            raise ToolError(_INTERRUPTED)
+        effect = not tool.idempotent  # from here on nobody can say that it had none
+        if not use.begun:
+            await self._db.write(_TOOL_BEGIN, lambda tx: self._begin(tx, call, about, effect=effect))
+        outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._kit.limits.tool_seconds)
+        await self._store(outcome, use, about, effect=effect, spend=False)
+
+    def _spend(self, tx: Tx, call: Call, about: ToolContext) -> None:
+        if about.permit is not None:
+            self._kit.broker.spend(tx, about.permit, call, about.turn, about.now)
+
+    def _begin(self, tx: Tx, call: Call, about: ToolContext, *, effect: bool) -> None:
+        self._spend(tx, call, about)
+        body = {"call": call.id, "name": call.name, "effect": effect}
+        turns.add_step(tx, about.turn, "tool_started", body, about.now)
+
+    async def _store(self, outcome: Outcome, use: Use, about: ToolContext, *, effect: bool, spend: bool) -> None:
+        def work(tx: Tx) -> None:
+            if spend:
+                self._spend(tx, use.call, about)
+            self._add_result(tx, about.turn, use.call, outcome, effect=effect)
+
+        await self._db.write(_TOOL_END, work)
+
+    def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool) -> None:
+        for kind, row_id in outcome.uses:
+            turns.note_use(tx, turn, kind, row_id)
+        body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
+        data = json.loads(self._kit.redact(json.dumps(outcome.data)))
+        body |= {"data": data, "effect": effect, "forgets": outcome.forgets}
+        turns.add_step(tx, turn, "tool_result", body, self._kit.clock())
+
+    async def _fail(self, call: Call, turn: Turn, text: str) -> None:
+        body = {"call": call.id, "name": call.name, "text": self._kit.redact(text), "ok": False, "effect": False}
+        now = self._kit.clock()
+
+        def work(tx: Tx) -> bool:
+            if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
+                return True
+            turns.add_step(tx, turn, "tool_result", body, now)
+            return False
+
+        ok = await self._db.write(_TOOL_END, work)
+        self._kit.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))

@@ -1,0 +1,137 @@
+"""The card that asks a person: who wants what, exactly, why, where from, and until when. Pure."""
+
+import json
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory.ids import PersonId
+from memory.requests import Request, Status, Verdict
+
+_INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
+_UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+"""Unicode categories that can hide or reorder what is read: written out as escapes."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Names for what a request says by ids; all of them flattened to one line."""
+
+    agent: str
+    speaker: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """What one place is shown. `arguments` is the attachment, empty when the text shows all."""
+
+    text: str
+    arguments: str = ""
+
+
+def offers(request: Request) -> tuple[Verdict, ...]:
+    """What an approver can choose."""
+    if request.once_only:
+        return (Verdict.ONCE, Verdict.DENY)
+    return (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS, Verdict.DENY)
+
+
+def card(request: Request, origin: Origin, *, may_read: bool) -> Card:
+    """The question. Without `may_read` the arguments are withheld."""
+    exact = exactly(request.arguments)
+    shown, attached = exact, ""
+    if len(exact) > _INLINE:
+        shown, attached = f"{exact[:_INLINE]}…", exact
+    lines = [
+        f"**{_plain(origin.agent)}** asks for your yes.",
+        f"What: `{request.tool}`",
+        f"Why: {_plain(request.reason)}",
+        f"For: {_plain(origin.speaker)} ({request.person}) in {_plain(origin.place)}",
+        f"Until: {request.expires_at:%Y-%m-%d %H:%M} UTC",
+    ]
+    if request.quorum > 1:
+        lines.append(f"It takes {request.quorum} of you to allow it.")
+    if may_read:
+        lines.append(f"Exactly this will run:\n```json\n{shown}\n```")
+        lines += ["The whole of it is in the file."] if attached else []
+    else:
+        lines.append("The arguments come from a direct message and are not shown to anybody else.")
+    lines.append(f"-# request {request.id}")
+    return Card("\n".join(lines), attached if may_read else "")
+
+
+def exactly(arguments: str) -> str:
+    """Arguments so that every character is seen and none ends the code block they stand in; still the same JSON."""
+    try:
+        laid_out = json.dumps(json.loads(arguments or "{}"), indent=1, ensure_ascii=False)
+    except ValueError:
+        laid_out = json.dumps(arguments, ensure_ascii=False)
+    return "".join(_visible(character) for character in laid_out)
+
+
+def _visible(character: str) -> str:
+    if character == "\n" or not (character == "`" or unicodedata.category(character) in _UNSEEN):
+        return character
+    return json.dumps(character)[1:-1] if character != "`" else "\\u0060"
+
+
+def outcome(text: str, words: str) -> str:
+    """A card after the decision: what it asked, and what came of it."""
+    return f"{text}\n**{words}**"
+
+
+def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime) -> str:
+    """What was decided, in one line; `who` is how the person is named there."""
+    when = f"{at:%Y-%m-%d %H:%M} UTC"
+    match request.status:
+        case Status.DENIED:
+            return f"Denied by {who}, {when}"
+        case Status.EXPIRED:
+            return f"Expired unanswered, {when}"
+        case Status.WITHDRAWN:
+            return f"Taken back, {when}"
+        case Status.WAITING:
+            return f"{who} said yes, {when}; more are needed"
+        case _:
+            length = {Verdict.HOUR: "for 1 hour", Verdict.ALWAYS: "always"}.get(verdict or Verdict.ONCE, "once")
+            return f"Allowed {length} by {who}, {when}"
+
+
+def named(person: PersonId, source: str) -> str:
+    """How a person is written in a place of that source; on Discord as a mention, which wakes nobody there."""
+    home, _, identifier = person.partition(":")
+    return f"<@{identifier}>" if home == source == "discord" else person
+
+
+def told_agent(request: Request, words: str) -> str:
+    """What the agent reads when it goes on."""
+    about = f"Request {request.id} (your call of {request.tool}): {words}."
+    match request.status:
+        case Status.APPROVED:
+            return f"{about} The call is made now; tell the person what came of it."
+        case Status.DENIED:
+            return f"{about} The call was not made. Tell the person; do not ask for the same again by yourself."
+        case _:
+            return f"{about} The call was not made. Tell the person."
+
+
+def waiting(request: Request) -> str:
+    """The result of a call that waits."""
+    return (
+        f"This call was not made yet: it waits for approval {request.id}, because {request.reason}. Somebody was "
+        f"asked; the answer may take until {request.expires_at:%Y-%m-%d %H:%M} UTC. Do not call it again for the "
+        "same; tell the person in a sentence that it waits for approval. You will be told when it is decided."
+    )
+
+
+def pattern(arguments: dict[str, Any], bound: tuple[str, ...] | None) -> dict[str, Any]:
+    """What a lasting yes fixes of the arguments: those that the tool names, or all."""
+    return arguments if bound is None else {name: arguments[name] for name in bound if name in arguments}
+
+
+def _plain(text: str) -> str:
+    """One line without markup."""
+    flat = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\*_`~|>[]#@<" else _visible(c) for c in flat)

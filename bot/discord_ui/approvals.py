@@ -1,0 +1,199 @@
+"""Approvals on Discord: the buttons of cards, `/approve`, `/deny`, `/permits`. All answers are seen by one person."""
+
+import io
+import re
+from typing import Any, TypeAlias
+
+import discord
+import structlog
+from discord import app_commands
+
+from bot.approving import Approvals
+from bot.discord_ui.asking import approver_of
+from bot.errors import UserError
+from bot.policy import Approver
+from memory.grants import Grant
+from memory.requests import Request, Verdict
+from sources.discord.buttons import PATTERN
+
+Interaction: TypeAlias = discord.Interaction[Any]
+Tree: TypeAlias = app_commands.CommandTree[Any]
+Choices: TypeAlias = list[app_commands.Choice[str]]
+
+_LONGEST = 1_900  # characters of an answer; what is longer goes into a file
+_CHOICES = 25
+
+_log = structlog.get_logger(__name__)
+
+
+def install_approvals(tree: Tree, approvals: Approvals) -> None:
+    """Put the commands into the tree, and have the buttons of every card heard, also of those sent before a restart."""
+    tree.add_command(_approve(approvals))
+    tree.add_command(_deny(approvals))
+    group = app_commands.Group(name="permits", description="What waits for a yes, and what was allowed for longer")
+    group.add_command(_list(approvals))
+    group.add_command(_revoke(approvals))
+    tree.add_command(group)
+    tree.client.add_dynamic_items(_buttons(approvals))
+
+
+def _buttons(approvals: Approvals) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
+    class Answer(discord.ui.DynamicItem[discord.ui.Button[Any]], template=PATTERN):
+        """One button of one card; its id says which."""
+
+        def __init__(self, offer: str, request: int, shown: discord.ui.Button[Any]) -> None:
+            super().__init__(shown)
+            self.offer, self.request = offer, request
+
+        @classmethod
+        async def from_custom_id(
+            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
+        ) -> "Answer":
+            if not isinstance(item, discord.ui.Button):
+                raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
+            return cls(match["offer"], int(match["request"]), item)
+
+        async def callback(self, interaction: Interaction) -> Any:
+            if not await _defer(interaction):
+                return
+            who = approver_of(interaction, "button")
+            if self.offer == "details":
+                await _details(interaction, approvals, self.request, who)
+            elif self.offer in list(Verdict):
+                ruling = await approvals.answer(self.request, who, Verdict(self.offer))
+                await interaction.followup.send(ruling.words, ephemeral=True)
+            else:
+                await interaction.followup.send("This button means nothing to me.", ephemeral=True)
+
+    return Answer
+
+
+async def _defer(interaction: Interaction) -> bool:
+    """Tell Discord that an answer is coming; False when it is too late, and then nothing is done."""
+    try:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+    except discord.NotFound:
+        _log.warning("interaction_too_late", hint="it was pressed more than 3 seconds ago; nothing was done")
+        return False
+    return True
+
+
+async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:
+    try:
+        words, arguments = await approvals.details(request, who)
+    except UserError as error:
+        await interaction.followup.send(str(error), ephemeral=True)
+        return
+    shown = f"{words}\n```json\n{arguments}\n```"
+    if len(shown) <= _LONGEST:
+        await interaction.followup.send(shown, ephemeral=True)
+        return
+    file = discord.File(io.BytesIO(arguments.encode()), filename=f"request-{request}.json")
+    await interaction.followup.send(words, file=file, ephemeral=True)
+
+
+def _approve(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="approve", description="Allow what an agent asks to do")
+    @app_commands.describe(request="Which request", length="How long it holds for the same again")
+    @app_commands.choices(
+        length=[
+            app_commands.Choice(name="once", value="once"),
+            app_commands.Choice(name="for 1 hour", value="hour"),
+            app_commands.Choice(name="always", value="always"),
+        ]
+    )
+    async def command(
+        interaction: Interaction,
+        request: app_commands.Range[str, 1, 20],
+        length: app_commands.Choice[str] | None = None,
+    ) -> None:
+        await _answer(interaction, approvals, request, Verdict(length.value) if length else Verdict.ONCE)
+
+    command.autocomplete("request")(_waiting(approvals))
+    return command
+
+
+def _deny(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="deny", description="Refuse what an agent asks to do")
+    @app_commands.describe(request="Which request")
+    async def command(interaction: Interaction, request: app_commands.Range[str, 1, 20]) -> None:
+        await _answer(interaction, approvals, request, Verdict.DENY)
+
+    command.autocomplete("request")(_waiting(approvals))
+    return command
+
+
+def _waiting(approvals: Approvals) -> Any:
+    async def choices(interaction: Interaction, typed: str) -> Choices:
+        found = await approvals.waiting(approver_of(interaction, "command"))
+        fitting = [each for each in found if typed in str(each.id) or typed.casefold() in each.tool.casefold()]
+        return [app_commands.Choice(name=_line(each)[:100], value=str(each.id)) for each in fitting[:_CHOICES]]
+
+    return choices
+
+
+async def _answer(interaction: Interaction, approvals: Approvals, request: str, verdict: Verdict) -> None:
+    if not await _defer(interaction):
+        return
+    if not request.isdecimal():
+        await interaction.followup.send("A request is named by its number, as on its card.", ephemeral=True)
+        return
+    ruling = await approvals.answer(int(request), approver_of(interaction, "command"), verdict)
+    await interaction.followup.send(ruling.words, ephemeral=True)
+
+
+def _list(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="list", description="What waits for your yes, and what was allowed for longer")
+    async def command(interaction: Interaction) -> None:
+        if not await _defer(interaction):
+            return
+        who = approver_of(interaction, "command")
+        lines = [f"- `{each.id}` {_line(each)}" for each in await approvals.waiting(who)]
+        text = "\n".join(["**Waiting for you**", *(lines or ["nothing"])])
+        try:
+            held = await approvals.standing(who)
+        except UserError:
+            pass  # somebody who is asked now and then sees that, and no more
+        else:
+            lines = ["\n**Allowed until revoked or over**", *map(_grant_line, held)]
+            text += "\n".join(lines if held else [*lines, "nothing"])
+        await interaction.followup.send(text[:_LONGEST], ephemeral=True)
+
+    return command
+
+
+def _revoke(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
+    @app_commands.command(name="revoke", description="End something that was allowed for longer")
+    @app_commands.describe(permit="Which one")
+    async def command(interaction: Interaction, permit: app_commands.Range[str, 1, 20]) -> None:
+        if not await _defer(interaction):
+            return
+        try:
+            if not permit.isdecimal():
+                raise UserError("A permission is named by its number; `/permits list` shows them.")
+            gone = await approvals.revoke(int(permit), approver_of(interaction, "command"))
+        except UserError as error:
+            await interaction.followup.send(str(error), ephemeral=True)
+            return
+        await interaction.followup.send(f"Ended: {_grant_line(gone)}", ephemeral=True)
+
+    @command.autocomplete("permit")
+    async def permits(interaction: Interaction, typed: str) -> Choices:
+        try:
+            found = await approvals.standing(approver_of(interaction, "command"))
+        except UserError:
+            return []
+        fitting = [each for each in found if typed in str(each.id) or typed.casefold() in each.subject.casefold()]
+        return [app_commands.Choice(name=_grant_line(each)[:100], value=str(each.id)) for each in fitting[:_CHOICES]]
+
+    return command
+
+
+def _line(request: Request) -> str:
+    return f"{request.tool}: {request.reason}"
+
+
+def _grant_line(grant: Grant) -> str:
+    until = "until revoked" if grant.expires_at is None else f"until {grant.expires_at:%Y-%m-%d %H:%M} UTC"
+    bound = ", ".join(f"{name}={value!r}" for name, value in grant.pattern.items())
+    return f"`{grant.id}` {grant.subject} ({bound}) {until}"

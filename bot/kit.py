@@ -1,0 +1,37 @@
+"""What every turn is given: the parts that composition makes once."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot import events
+from bot.broker import Broker
+from bot.models.base import Model
+from bot.packaging import Piece
+from bot.tools.base import Toolset
+from memory.agents import Agent
+from memory.clock import Clock
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`max_steps` model calls a turn; seconds for one model call with all its retries, and for one tool."""
+
+    max_steps: int = 25
+    model_seconds: float = 180
+    tool_seconds: float = 60
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What every turn needs; made once by composition."""
+
+    model: Callable[[Agent], Awaitable[Model]]
+    tools: Callable[[Agent], Toolset]
+    package: Callable[[str, str], list[Piece]]
+    """(source, text) -> the messages of that source that say it."""
+    redact: Callable[[str], str]
+    """Takes loaded secrets out of a text."""
+    clock: Clock
+    limits: Limits
+    broker: Broker
+    watch: events.Watch = events.unwatched

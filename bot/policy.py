@@ -1,0 +1,161 @@
+"""Who may do what: the one place that decides, for every door.
+
+Pure functions over plain values. `docs/permissions.md` shows the table of commands as it is generated from here.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, StrEnum
+
+from memory.audience import Trust
+from memory.ids import PersonId
+from memory.requests import Kind, Need, Request, Status, Verdict, may_answer
+from memory.turns import Turn
+
+GRANT_HOUR = timedelta(hours=1)
+
+
+class Standing(Enum):
+    """What somebody is to the constellation, from most to least."""
+
+    OWNER = "the owner"
+    ADMIN = "an admin"
+    PERSON = "anybody"
+
+
+class Action(StrEnum):
+    """What a command does, by the right that it takes."""
+
+    HELP = "see help"
+    SEARCH = "search what they may know"
+    READ_MEMORY = "see the memory they may know"
+    ANSWER = "answer a request that asks them"
+    STATUS = "see how the service stands"
+    PERMITS = "see requests and lasting permissions"
+    REVOKE = "end a lasting permission"
+    AUDIT = "read the record of permissions"
+
+
+_LEAST = {
+    Action.HELP: Standing.PERSON,
+    Action.SEARCH: Standing.PERSON,
+    Action.READ_MEMORY: Standing.PERSON,
+    Action.ANSWER: Standing.PERSON,
+    Action.STATUS: Standing.ADMIN,
+    Action.PERMITS: Standing.ADMIN,
+    Action.REVOKE: Standing.ADMIN,
+    Action.AUDIT: Standing.OWNER,
+}
+
+
+@dataclass(frozen=True)
+class People:
+    """Who is in charge. `owner` are the ids under which the owner is known on each platform.
+
+    `admins` are person ids, and roles as "role:<guild>:<role>", which count in their own guild only.
+    """
+
+    owner: tuple[PersonId, ...]
+    admins: tuple[str, ...] = ()
+    quorum: int = 1
+    """How many of them must say yes to what is asked of owner and admins."""
+
+    @property
+    def in_charge(self) -> tuple[str, ...]:
+        return (*self.owner, *self.admins)
+
+
+@dataclass(frozen=True)
+class Approver:
+    """Somebody who answers, or gives a command. `roles` are those that count where they do it; `name` is flattened."""
+
+    person: PersonId
+    name: str = ""
+    roles: frozenset[str] = frozenset()
+    door: str = ""
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        return (self.person, *sorted(self.roles))
+
+
+def role_identity(guild: int, role: int) -> str:
+    """How a role stands among admins and approvers."""
+    return f"role:{guild}:{role}"
+
+
+def standing(people: People, who: Approver) -> Standing:
+    """What somebody is to the constellation, in the place where they act."""
+    if who.person in people.owner:
+        return Standing.OWNER
+    if not set(people.admins).isdisjoint(who.identities):
+        return Standing.ADMIN
+    return Standing.PERSON
+
+
+def may(people: People, who: Approver, action: Action) -> bool:
+    """Whether somebody may give a command of that right."""
+    order = list(Standing)
+    return order.index(standing(people, who)) <= order.index(_LEAST[action])
+
+
+def table() -> list[tuple[Action, Standing]]:
+    """Every action with the least standing that it takes, for the docs."""
+    return list(_LEAST.items())
+
+
+def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], int]:
+    """Who may answer, and how many must say yes.
+
+    Someone who is asked in person is asked only about a turn of their own: what others said is not shown to them.
+    """
+    if need.asks is not None and need.asks == turn.person:
+        return (need.asks,), 1
+    if need.kind is Kind.SOURCE:
+        return (), 1  # words can be carried on only by those who said them
+    return people.in_charge, people.quorum
+
+
+@dataclass(frozen=True)
+class Caution:
+    """When calls of a tool are asked for, whatever they say, and what a lasting yes to one is bound to.
+
+    Turns of less trust than `trusted` ask. `bound` names the arguments that a grant fixes, None for all of them.
+    """
+
+    trusted: Trust = Trust.WEB
+    bound: tuple[str, ...] | None = None
+    once_only: bool = False
+
+
+def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution) -> Need | None:
+    """Why a call of a tool may not run by itself, as far as its name and the turn decide that.
+
+    `consent` are the tools for which the agent's rules want a yes.
+    """
+    if tool in consent:
+        reason = f"the agent's rules want a yes before {tool}"
+    elif turn.trust < caution.trusted:
+        reason = f"{tool} was called for somebody who is not trusted with it ({turn.trust.name.lower()})"
+    else:
+        return None
+    return Need(Kind.TOOL, tool, reason, once_only=caution.once_only)
+
+
+def refusal(request: Request, who: Approver, verdict: Verdict) -> str:
+    """Why this answer does not count, in words for who gave it; empty when it does."""
+    if not may_answer(request, who.identities):
+        return "This is not yours to answer: those who may were chosen when it was asked."
+    match request.status:
+        case Status.EXPIRED:
+            return "This question has expired; nothing was done. The agent can ask again."
+        case Status.WITHDRAWN:
+            return "This question was taken back; nothing is done."
+        case Status.WAITING:
+            pass
+        case _:
+            return "This is decided already."
+    if verdict in (Verdict.HOUR, Verdict.ALWAYS) and request.once_only:
+        return "This can be allowed once at a time only."
+    return ""

@@ -1,0 +1,187 @@
+"""Standing permissions, and the record of every question, answer and use.
+
+A grant is one agent's leave to do one thing, with arguments that fit its pattern, for words of one audience,
+until it ends or is revoked. The record is append only: the database itself refuses to change or delete its
+rows, and arguments stand in it as a digest alone.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory.audience import Audience, person_audience
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import AgentId, GrantId, PersonId, RequestId, snowflakes
+from memory.requests import Kind, Need, Request
+
+
+@dataclass(frozen=True)
+class Grant:
+    """`pattern` holds arguments that a call must have, with their values; others are free."""
+
+    id: GrantId
+    kind: Kind
+    subject: str
+    agent: AgentId
+    pattern: Mapping[str, Any]
+    audience: Audience
+    person: PersonId
+    request: RequestId | None
+    created_at: datetime
+    expires_at: datetime | None = None
+
+
+def add(tx: Tx, request: Request, by: PersonId, now: datetime, until: datetime | None) -> Grant:
+    """Allow what a request asked for from now `until` then (None: until it is revoked)."""
+    grant = Grant(
+        GrantId(snowflakes.next()),
+        request.kind,
+        request.subject,
+        request.agent,
+        request.pattern,
+        request.hearers.audience,
+        by,
+        request.id,
+        now,
+        until,
+    )
+    values: dict[str, Value] = {
+        "id": grant.id,
+        "scope": grant.kind,
+        "subject": grant.subject,
+        "agent_id": grant.agent,
+        "pattern": json.dumps(dict(grant.pattern), sort_keys=True),
+        "audience": grant.audience,
+        "person_id": by,
+        "request_id": request.id,
+        "created_at": to_text(grant.created_at),
+        "expires_at": None if grant.expires_at is None else to_text(grant.expires_at),
+    }
+    tx.insert("permission_grants", values)
+    return grant
+
+
+def matching(
+    rows: Rows, need: Need, agent: AgentId, arguments: Mapping[str, Any], audience: Audience, now: datetime
+) -> Grant | None:
+    """A grant that covers this call: same thing, same agent, fitting arguments, words of the same audience."""
+    sql = """SELECT * FROM permission_grants WHERE scope = ? AND subject = ? AND agent_id = ? AND audience = ?
+             AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY id"""
+    found = map(_grant, rows.all(sql, (need.kind, need.subject, agent, audience, to_text(now))))
+    return next((grant for grant in found if fits(grant.pattern, arguments)), None)
+
+
+def fits(pattern: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+    """Whether the arguments have everything that the pattern asks for."""
+    return all(name in arguments and arguments[name] == value for name, value in pattern.items())
+
+
+def standing(rows: Rows, now: datetime) -> list[Grant]:
+    """Every grant that holds now, newest first. For those who administer permissions."""
+    sql = """SELECT * FROM permission_grants WHERE revoked_at IS NULL
+             AND (expires_at IS NULL OR expires_at > ?) ORDER BY id DESC"""
+    return [_grant(row) for row in rows.all(sql, (to_text(now),))]
+
+
+def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:
+    """End a grant; None when none of that id holds."""
+    row = tx.one("SELECT * FROM permission_grants WHERE id = ? AND revoked_at IS NULL", (identifier,))
+    if row is None:
+        return None
+    tx.run("UPDATE permission_grants SET revoked_at = ? WHERE id = ?", (to_text(now), identifier))
+    return _grant(row)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the record; `detail` are words of ours and never anybody else's."""
+
+    event: str
+    at: datetime
+    audience: Audience
+    person: PersonId | None = None
+    request: RequestId | None = None
+    grant: GrantId | None = None
+    agent: AgentId | None = None
+    kind: Kind | None = None
+    digest: bytes | None = None
+    detail: str = ""
+
+
+def note(tx: Tx, entry: Entry) -> None:
+    """Write a line of the record."""
+    values: dict[str, Value] = {
+        "id": snowflakes.next(),
+        "event": entry.event,
+        "request_id": entry.request,
+        "grant_id": entry.grant,
+        "person_id": entry.person,
+        "agent_id": entry.agent,
+        "scope": entry.kind,
+        "digest": entry.digest,
+        "detail": entry.detail,
+        "audience": entry.audience,
+        "at": to_text(entry.at),
+    }
+    tx.insert("permission_audit", values)
+
+
+def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
+    """The newest lines of the record, newest first, as plain data. For those who administer permissions."""
+    found = rows.all("SELECT * FROM permission_audit ORDER BY id DESC LIMIT ?", (limit,))
+    return [{**as_dict(row), "digest": row["digest"].hex() if row["digest"] else None} for row in found]
+
+
+_GIVEN = """person_id = :person OR audience = :theirs
+    OR request_id IN (SELECT id FROM permission_requests WHERE person_id = :person)"""
+_DID = "person_id = :person OR audience = :theirs"
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    """What a person allowed or had allowed for them, and what the record says that they did."""
+    given = "SELECT scope, subject, pattern, created_at, expires_at, revoked_at FROM permission_grants"
+    did = "SELECT event, request_id, grant_id, at FROM permission_audit"
+    return [
+        as_dict(row)
+        for sql in (f"{given} WHERE {_GIVEN}", f"{did} WHERE {_DID}")
+        for row in rows.all(f"{sql} ORDER BY id", _whose(person))
+    ]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Remove what a person allowed or had allowed for them; the record forgets who it was and the digests.
+
+    To be called before their requests are erased.
+    """
+    gone = tx.run(f"DELETE FROM permission_grants WHERE {_GIVEN}", _whose(person))
+    sql = f"UPDATE permission_audit SET person_id = NULL, digest = NULL, audience = 'owner' WHERE {_DID}"
+    return gone + tx.run(sql, _whose(person))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    sql = f"""SELECT (SELECT count(*) FROM permission_grants WHERE {_GIVEN})
+              + (SELECT count(*) FROM permission_audit WHERE {_DID}) AS n"""
+    row = rows.one(sql, _whose(person))
+    return 0 if row is None else int(row["n"])
+
+
+def _whose(person: PersonId) -> dict[str, Value]:
+    return {"person": person, "theirs": person_audience(person)}
+
+
+def _grant(row: Row) -> Grant:
+    return Grant(
+        id=GrantId(row["id"]),
+        kind=Kind(row["scope"]),
+        subject=row["subject"],
+        agent=AgentId(row["agent_id"]),
+        pattern=json.loads(row["pattern"]),
+        audience=Audience(row["audience"]),
+        person=PersonId(row["person_id"]),
+        request=None if row["request_id"] is None else RequestId(row["request_id"]),
+        created_at=from_text(row["created_at"]),
+        expires_at=None if row["expires_at"] is None else from_text(row["expires_at"]),
+    )

@@ -1,0 +1,298 @@
+"""Permission requests: calls that wait for somebody's yes, and what was said to them.
+
+A request is a row before anybody is asked. Those who may answer are fixed in it, with the exact arguments and
+their digest; whatever carries a question to a person (a button, a command) carries nothing but the id. The
+first answer that decides is final.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memory.audience import Audience, Scope, Trust
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.errors import StoreError
+from memory.ids import AgentId, GrantId, GroupId, PersonId, PlaceId, RequestId, TurnId, snowflakes
+
+
+class Kind(StrEnum):
+    """What sort of thing is asked for; the `scope` of requests and grants."""
+
+    TOOL = "tool_execution"
+    EDIT = "memory_edit"
+    BATCH = "memory_batch"
+    SOURCE = "data_source_action"
+
+
+class Status(StrEnum):
+    WAITING = "waiting"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    USED = "used"
+
+
+class Verdict(StrEnum):
+    """What an approver says."""
+
+    ONCE = "once"
+    HOUR = "hour"
+    ALWAYS = "always"
+    DENY = "deny"
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a call needs a yes for.
+
+    `subject` names the tool, block or place; `version` what of it must still stand when the call runs.
+    `reason` are words for the approver. `asks` is the person whose yes it takes, None for the owner and admins.
+    """
+
+    kind: Kind
+    subject: str
+    reason: str
+    version: str = ""
+    asks: PersonId | None = None
+    once_only: bool = False
+
+    @property
+    def mark(self) -> tuple[str, str, str]:
+        """What a yes to this covers, as requests store it."""
+        return (self.kind, self.subject, self.version)
+
+
+class ApprovalNeeded(StoreError):
+    """The call may run only with somebody's yes; `need` says for what."""
+
+    def __init__(self, need: Need) -> None:
+        super().__init__(f"this needs a yes: {need.reason}")
+        self.need = need
+
+
+@dataclass(frozen=True)
+class Permit:
+    """A yes under which one call runs: given to a request, or standing in a grant. `covers` are marks of needs."""
+
+    covers: frozenset[tuple[str, str, str]]
+    request: RequestId | None = None
+    grant: GrantId | None = None
+
+
+def require(need: Need, permit: Permit | None) -> None:
+    """Pass if there is a yes for exactly this; raises ApprovalNeeded otherwise."""
+    if permit is None or need.mark not in permit.covers:
+        raise ApprovalNeeded(need)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question. `approvers` are person ids, and roles as "role:<guild>:<role>"."""
+
+    id: RequestId
+    kind: Kind
+    subject: str
+    agent: AgentId
+    group: GroupId
+    turn: TurnId
+    call: str
+    tool: str
+    arguments: str
+    digest: bytes
+    covers: tuple[tuple[str, str, str], ...]
+    pattern: Mapping[str, Any]
+    """The arguments that a lasting yes fixes."""
+    reason: str
+    place: PlaceId
+    person: PersonId | None
+    hearers: Scope
+    trust: Trust
+    approvers: tuple[str, ...]
+    quorum: int
+    once_only: bool
+    created_at: datetime
+    expires_at: datetime
+    status: Status = Status.WAITING
+    decided_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Vote:
+    person: PersonId
+    verdict: Verdict
+    at: datetime
+
+
+def digest_of(tool: str, arguments: str) -> bytes:
+    """SHA-256 of a tool's name and the arguments as they were given: what a yes is bound to."""
+    return hashlib.sha256(f"{tool}\x00{arguments}".encode()).digest()
+
+
+def new_request_id() -> RequestId:
+    return RequestId(snowflakes.next())
+
+
+def ask(tx: Tx, request: Request) -> bool:
+    """Write a question down; False when that call has asked before."""
+    values: dict[str, Value] = {
+        "id": request.id,
+        "scope": request.kind,
+        "subject": request.subject,
+        "agent_id": request.agent,
+        "group_id": request.group,
+        "turn_id": request.turn,
+        "call_id": request.call,
+        "tool": request.tool,
+        "arguments": request.arguments,
+        "digest": request.digest,
+        "covers": json.dumps(request.covers),
+        "pattern": json.dumps(dict(request.pattern), ensure_ascii=False),
+        "reason": request.reason,
+        "place_id": request.place,
+        "person_id": request.person,
+        "audience": request.hearers.audience,
+        "within": json.dumps(sorted(request.hearers.within)),
+        "trust": int(request.trust),
+        "approvers": json.dumps(request.approvers),
+        "quorum": request.quorum,
+        "once_only": int(request.once_only),
+        "status": Status.WAITING,
+        "created_at": to_text(request.created_at),
+        "expires_at": to_text(request.expires_at),
+    }
+    return tx.insert("permission_requests", values, ignore=True)
+
+
+def get(rows: Rows, identifier: RequestId) -> Request | None:
+    """The request of that id. For the broker, which decides who may see it."""
+    row = rows.one("SELECT * FROM permission_requests WHERE id = ?", (identifier,))
+    return None if row is None else _request(row)
+
+
+def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Request]:
+    """The newest requests of these states. For the broker, which decides who may see them."""
+    sql = """SELECT * FROM permission_requests WHERE status IN (SELECT value FROM json_each(?))
+             ORDER BY id DESC LIMIT ?"""
+    return [_request(row) for row in rows.all(sql, (json.dumps(list(status)), limit))]
+
+
+def count_waiting(rows: Rows, place: PlaceId) -> int:
+    """How many questions from a place wait for an answer."""
+    row = rows.one("SELECT count(*) AS n FROM permission_requests WHERE place_id = ? AND status = 'waiting'", (place,))
+    return 0 if row is None else int(row["n"])
+
+
+def due(rows: Rows, now: datetime) -> list[Request]:
+    """Those whose time is over and that nobody has decided."""
+    sql = "SELECT * FROM permission_requests WHERE status = 'waiting' AND expires_at <= ? ORDER BY id"
+    return [_request(row) for row in rows.all(sql, (to_text(now),))]
+
+
+def votes(rows: Rows, identifier: RequestId) -> list[Vote]:
+    """What was said to a request, in order."""
+    sql = "SELECT person_id, verdict, at FROM permission_votes WHERE request_id = ? ORDER BY at, person_id"
+    found = rows.all(sql, (identifier,))
+    return [Vote(PersonId(row["person_id"]), Verdict(row["verdict"]), from_text(row["at"])) for row in found]
+
+
+def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: datetime) -> Status:
+    """Count one approver's word; gives how the request stands then. A person's first word stays.
+
+    A no decides at once; a yes when as many persons as `quorum` have given one.
+    """
+    said: dict[str, Value] = {"request_id": request.id, "person_id": person, "verdict": verdict, "at": to_text(now)}
+    tx.insert("permission_votes", {**said, "audience": request.hearers.audience}, ignore=True)
+    given = [each.verdict for each in votes(tx, request.id)]
+    if Verdict.DENY in given:
+        return _decide(tx, request.id, Status.DENIED, now)
+    if len(given) >= request.quorum:
+        return _decide(tx, request.id, Status.APPROVED, now)
+    return Status.WAITING
+
+
+def expire(tx: Tx, identifier: RequestId, now: datetime) -> None:
+    """Nobody answered in time."""
+    _decide(tx, identifier, Status.EXPIRED, now)
+
+
+def withdraw(tx: Tx, turn: TurnId, now: datetime) -> list[RequestId]:
+    """What a turn asked for is not wanted any more; gives what was taken back."""
+    found = tx.all("SELECT id FROM permission_requests WHERE turn_id = ? AND status = 'waiting'", (turn,))
+    for row in found:
+        _decide(tx, row["id"], Status.WITHDRAWN, now)
+    return [RequestId(row["id"]) for row in found]
+
+
+def use(tx: Tx, identifier: RequestId) -> bool:
+    """Spend an approval; False when there is none, or it was spent before."""
+    sql = "UPDATE permission_requests SET status = 'used' WHERE id = ? AND status = 'approved'"
+    return tx.run(sql, (identifier,)) == 1
+
+
+def _decide(tx: Tx, identifier: RequestId, status: Status, now: datetime) -> Status:
+    sql = "UPDATE permission_requests SET status = ?, decided_at = ? WHERE id = ? AND status = 'waiting'"
+    tx.run(sql, (status, to_text(now), identifier))
+    return status
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    """What was asked in a person's turns, and what the person said to requests."""
+    asked = """SELECT id, tool, arguments, reason, status, created_at FROM permission_requests
+               WHERE person_id = ? ORDER BY id"""
+    said = "SELECT request_id, verdict, at FROM permission_votes WHERE person_id = ? ORDER BY request_id"
+    return [as_dict(row) for sql in (asked, said) for row in rows.all(sql, (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Forget what was asked in a person's turns; what waits is withdrawn. The person's answers become nobody's."""
+    sql = """UPDATE permission_requests SET arguments = '', reason = '', subject = '', person_id = NULL,
+             covers = '[]', pattern = '{}',
+             status = iif(status IN ('waiting', 'approved'), 'withdrawn', status) WHERE person_id = ?"""
+    return tx.run(sql, (person,)) + tx.run("DELETE FROM permission_votes WHERE person_id = ?", (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    sql = """SELECT (SELECT count(*) FROM permission_requests WHERE person_id = :person)
+             + (SELECT count(*) FROM permission_votes WHERE person_id = :person) AS n"""
+    row = rows.one(sql, {"person": person})
+    return 0 if row is None else int(row["n"])
+
+
+def may_answer(request: Request, identities: Iterable[str]) -> bool:
+    """Whether one of these (a person's id, and the roles they have where they answer) is among the approvers."""
+    return not set(identities).isdisjoint(request.approvers)
+
+
+def _request(row: Row) -> Request:
+    return Request(
+        id=RequestId(row["id"]),
+        kind=Kind(row["scope"]),
+        subject=row["subject"],
+        agent=AgentId(row["agent_id"]),
+        group=GroupId(row["group_id"]),
+        turn=TurnId(row["turn_id"]),
+        call=row["call_id"],
+        tool=row["tool"],
+        arguments=row["arguments"],
+        digest=row["digest"],
+        covers=tuple((kind, subject, version) for kind, subject, version in json.loads(row["covers"])),
+        pattern=json.loads(row["pattern"]),
+        reason=row["reason"],
+        place=PlaceId(row["place_id"]),
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        hearers=Scope(Audience(row["audience"]), frozenset(map(Audience, json.loads(row["within"])))),
+        trust=Trust(row["trust"]),
+        approvers=tuple(json.loads(row["approvers"])),
+        quorum=row["quorum"],
+        once_only=bool(row["once_only"]),
+        created_at=from_text(row["created_at"]),
+        expires_at=from_text(row["expires_at"]),
+        status=Status(row["status"]),
+        decided_at=None if row["decided_at"] is None else from_text(row["decided_at"]),
+    )

@@ -1,0 +1,275 @@
+"""A chat on a console: answers as they are written, a spinner before that, a sign when it is the person's turn.
+
+On a terminal markdown is drawn; piped, only whole answers are written, as they are and without colour.
+"""
+
+import itertools
+import re
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.console import Console
+from rich.live import Live
+from rich.markdown import Markdown, MarkdownContext, MarkdownElement, Paragraph
+from rich.segment import Segment, SegmentLines
+from rich.status import Status
+from rich.text import Text, TextType
+
+from sources.terminal import Busy, Changed, Said, Shown, Withdrawn
+from sources.text import sendable
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What could move a terminal's cursor, colour it or turn its text around."""
+_MARKS = re.compile(r"([\\`*_\[\]<>~])")
+_DRAW_SECONDS = 0.1
+"""A growing answer is drawn at most this often: models write faster than anybody reads."""
+
+
+class _Raw(Paragraph):
+    """HTML as it stands: a terminal shows none, and words must not get lost."""
+
+    def on_text(self, context: MarkdownContext, text: TextType) -> None:
+        super().on_text(context, str(text).rstrip("\n"))
+
+
+class _Words(Markdown):
+    """Markdown as chats mean it: a line break is one, an address is written out, HTML is text."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "html_block": _Raw}
+    _MEANT: ClassVar[dict[str, str]] = {"softbreak": "hardbreak", "html_inline": "text"}
+
+    def __init__(self, text: str, style: str = "none") -> None:
+        super().__init__(text, justify="default", style=style, hyperlinks=False)
+        for token in self.parsed:
+            for child in token.children or ():
+                child.type = self._MEANT.get(child.type, child.type)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One paragraph, list, code block, ... of a text. `end` is where it ends there."""
+
+    source: str
+    end: int
+    kind: str = ""
+    """What markdown calls it; empty for what it would swallow, the definitions of links."""
+
+
+def _blocks(text: str) -> list[_Block]:
+    lines = text.split("\n")
+    ends = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    found: list[_Block] = []
+
+    def add(start: int, end: int, kind: str = "") -> None:
+        source = "\n".join(lines[start:end]).strip("\n")
+        if source.strip():
+            found.append(_Block(source, min(ends[end], len(text)), kind))
+
+    done = 0
+    for token in Markdown(text).parsed:
+        if token.level == 0 and token.map and token.nesting >= 0:
+            start, end = token.map
+            add(done, start)
+            add(start, end, token.type)
+            done = end
+    add(done, len(lines))
+    return found
+
+
+class ChatView:
+    """Draws a chat. `sign` is what asks for a line of input; empty where nobody types."""
+
+    def __init__(self, console: Console, sign: str = "") -> None:
+        self._console = console
+        self._sign = sign if console.is_terminal else ""
+        self._asking = False
+        self._spinner: Status | None = None
+        self._growing: Live | None = None
+        self._streamed = ""
+        self._drawn = 0
+        """Characters of `_streamed` that stand on the screen for good."""
+        self._next_draw = 0.0
+        self._last = Said("", "")
+
+    def ask(self) -> None:
+        """Show that it is the person's turn to type."""
+        if self._sign and not self._asking:
+            self.close()
+            self._console.out(self._sign, style="bold", end="", highlight=False)
+            self._asking = True
+
+    def typed(self) -> None:
+        """A line was typed: its end ended the line of the sign too."""
+        self._asking = False
+
+    def stream(self, text: str) -> None:
+        """An answer as far as it is written: all of it so far, not only what is new."""
+        text = _clean(text)
+        if not self._console.is_terminal or not text:
+            return
+        self._still()
+        if not text.startswith(self._streamed):  # another model began from nothing
+            self._forget(anew=True)
+        self._streamed = text
+        if time.monotonic() >= self._next_draw:
+            self._draw_growing()
+            self._next_draw = time.monotonic() + _DRAW_SECONDS
+
+    def show(self, shown: Shown) -> None:
+        """Draw what the endpoint tells; a sign that it interrupts is shown again."""
+        asking = self._asking
+        match shown:
+            case Said():
+                self._finish(shown)
+            case Changed():
+                self._change(shown)
+            case Withdrawn():
+                self.note("(taken back)")
+            case Busy():
+                self._wait(shown.busy)
+        if asking and shown != Busy(True):
+            self.ask()
+
+    def note(self, text: str) -> None:
+        """A line about the chat rather than of it."""
+        self._still()
+        self._write(text, style="dim")
+
+    def greet(self, text: str) -> None:
+        """A first line, for somebody who sits there; no line for a pipe."""
+        if self._console.is_terminal:
+            self.note(text)
+
+    def recall(self, speaker: str, text: str) -> None:
+        """A line of the conversation from before."""
+        self._still()
+        self._say(_clean(text), speaker, style="dim")
+
+    def close(self) -> None:
+        """End the spinner and an unfinished line or answer."""
+        self._still()
+        if self._streamed:
+            rest, after = self._streamed[self._drawn :], self._drawn > 0
+            self._forget()
+            self._print(rest, after=after)
+
+    def _finish(self, said: Said) -> None:
+        self._still()
+        self._last = said
+        text, kept = _clean(said.text), self._streamed[: self._drawn]
+        self._forget(anew=not text.startswith(kept))
+        if kept and text.startswith(kept):
+            self._print(text[len(kept) :], after=True)
+        else:
+            self._say(text, said.speaker)
+
+    def _change(self, changed: Changed) -> None:
+        self._still()
+        before = self._last.text if self._last.id == changed.id else ""
+        self._last = Said(changed.id, changed.text)
+        if not before or not changed.text.startswith(before):
+            self.note("(changed)")
+            before = ""
+        if changed.text != before:
+            self._say(_clean(changed.text[len(before) :]))
+
+    def _wait(self, busy: bool) -> None:
+        if not busy:
+            self._stop_spinner()
+        elif self._console.is_terminal and self._spinner is None and not self._streamed:
+            self._still()
+            self._spinner = self._console.status("thinking", spinner="dots")
+            self._spinner.start()
+
+    # ------------------------------------------------------------------ drawing
+
+    def _still(self) -> None:
+        """Leave the line of a sign that nobody answered yet, and end the spinner."""
+        self._stop_spinner()
+        if self._asking:
+            self._asking = False
+            self._console.out("")
+
+    def _stop_spinner(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def _forget(self, *, anew: bool = False) -> None:
+        """The growing answer is over: what of it is not for good leaves the screen; the rest is said to be void."""
+        if self._growing is not None:
+            self._growing.stop()
+            self._growing = None
+        if anew and self._drawn:
+            self._write("(begun anew)", style="dim")
+        self._streamed, self._drawn, self._next_draw = "", 0, 0.0
+
+    def _draw_growing(self) -> None:
+        """What can no longer change goes onto the screen for good, what still grows below it for the moment."""
+        *complete, last = _blocks(self._streamed[self._drawn :]) or [_Block("", 0)]
+        if self._growing is None:
+            self._growing = Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._growing.start()
+        begun = self._drawn
+        for block in complete:
+            self._place(block, after=self._drawn > 0)
+            self._drawn = begun + block.end
+        fitting = [*([[]] if self._drawn else []), *self._lines(last)][-max(self._console.height - 2, 1) :]
+        self._growing.update(SegmentLines(fitting, new_lines=True), refresh=True)
+
+    def _say(self, text: str, speaker: str = "", style: str = "none") -> None:
+        if not self._console.is_terminal:
+            self._write(f"{speaker}: {text}" if speaker else text)
+            return
+        if speaker:
+            name = _MARKS.sub(r"\\\1", _clean(speaker))
+            beside = [block.kind for block in _blocks(text)[:1]] == ["paragraph_open"]
+            text = f"**{name}:** {text}" if beside else f"**{name}:**\n\n{text}"
+        self._print(text, style=style)
+
+    def _print(self, text: str, *, after: bool = False, style: str = "none") -> None:
+        """Draw whole blocks, `after` others of the same answer."""
+        for block in _blocks(text):
+            self._place(block, after=after, style=style)
+            after = True
+
+    def _place(self, block: _Block, *, after: bool, style: str = "none") -> None:
+        if after:
+            self._console.print()
+        self._console.print(SegmentLines(self._lines(block, style), new_lines=True), end="")
+
+    def _lines(self, block: _Block, style: str = "none") -> list[list[Segment]]:
+        words = _Words(block.source, style) if block.kind else Text(block.source, style)
+        lines = [_trimmed(line) for line in self._console.render_lines(words, pad=False)]
+        while lines and not lines[0]:  # rich begins a list with an empty line; blocks are parted here
+            lines.pop(0)
+        return lines
+
+    def _write(self, text: str, *, style: str = "") -> None:
+        clean = _clean(text)
+        if self._console.is_terminal:
+            self._console.out(clean, style=style or None, highlight=False)
+        else:  # as it is: rich would turn tabs into spaces
+            self._console.file.write(clean + "\n")
+            self._console.file.flush()
+
+
+def _clean(text: str) -> str:
+    return _CONTROLS.sub("", sendable(text))
+
+
+def _trimmed(line: list[Segment]) -> list[Segment]:
+    """Without the spaces that only fill it up: they would be copied with the words."""
+    kept = list(line)
+    while kept and not kept[-1].text.strip() and not (kept[-1].style and kept[-1].style.bgcolor):
+        kept.pop()
+    if kept and not (kept[-1].style and kept[-1].style.bgcolor):
+        kept[-1] = Segment(kept[-1].text.rstrip(), kept[-1].style)
+    return kept

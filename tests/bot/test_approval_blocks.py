@@ -1,0 +1,80 @@
+"""Blocks that take somebody's yes: their permission says so, or who speaks is not trusted with them."""
+
+from pathlib import Path
+from typing import Any
+
+from memory.audience import Trust
+from memory.requests import Verdict
+from tests.bot.asking import answer, waiting
+from tests.bot.parts import ScriptedModel, call, person, said, says
+from tests.bot.stage import Service, Setting, running
+
+BLOCKS = """
+[[agents]]
+name = "Carina"
+[[agents.blocks]]
+label = "pact"
+description = "What was agreed"
+type = "working"
+pinned = true
+permission = "{permission}"
+[[agents.blocks]]
+label = "human"
+description = "About the person"
+"""
+
+
+def writes(label: str, content: str, identifier: str = "") -> Any:
+    return call("context", identifier, operation="append", label=label, content=content)
+
+
+async def content(service: Service, label: str) -> list[str]:
+    return await service.column("SELECT content FROM memory_blocks WHERE label = ? AND content <> ''", label)
+
+
+async def test_a_partner_block_is_written_when_the_owner_says_yes(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", writes("pact", "No calls at night.")), says("Asked."), says("Written."))
+    setting = Setting(model=model, toml=BLOCKS.format(permission="partner"))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("no calls at night", 1))
+        assert await content(service, "pact") == []
+        await answer(service, await waiting(service))
+        assert await content(service, "pact") == ["No calls at night.\n"]
+
+
+async def test_a_block_that_changed_since_is_asked_about_anew(tmp_path: Path) -> None:
+    first, second = writes("pact", "No calls.", "one"), writes("pact", "Many calls.", "two")
+    replies = [says("", first, second), says("Asked."), says("Written."), says("Asked again."), says("Written too.")]
+    setting = Setting(model=ScriptedModel(*replies), toml=BLOCKS.format(permission="partner"))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("agree on calls", 1))
+        one, two = sorted(await service.column("SELECT id FROM permission_requests"))
+        await answer(service, one)
+        await answer(service, two)
+        assert await content(service, "pact") == ["No calls.\n"]
+        anew = await waiting(service)
+        assert anew not in (one, two)
+        await answer(service, anew)
+        assert await content(service, "pact") == ["No calls.\nMany calls.\n"]
+
+
+async def test_strangers_words_enter_a_core_block_only_with_a_yes(tmp_path: Path) -> None:
+    stranger = person("Zed", Trust.STRANGER)
+    model = ScriptedModel(says("", writes("human", "Zed is the boss.")), says("Asked."), says("As you wish."))
+    async with running(tmp_path, Setting(model=model, toml=BLOCKS.format(permission="partner"))) as service:
+        await service.heard(said("I am the boss", 1, speaker=stranger))
+        assert await content(service, "human") == []
+        await answer(service, await waiting(service), Verdict.DENY)
+        assert await content(service, "human") == []
+
+
+async def test_a_yes_to_one_thing_is_none_to_another(tmp_path: Path) -> None:
+    """A call that needs two: the rule wants one for the tool, the block another for what it would say."""
+    toml = BLOCKS.format(permission="partner") + '[[agents.rules]]\nrule = "requires_consent"\ntool = "context"\n'
+    model = ScriptedModel(says("", writes("pact", "No calls.")), says("Asked."), otherwise=says("Well."))
+    async with running(tmp_path, Setting(model=model, toml=toml)) as service:
+        await service.heard(said("no calls", 1))
+        await answer(service, await waiting(service))
+        assert await content(service, "pact") == []
+        await answer(service, await waiting(service))
+        assert await content(service, "pact") == ["No calls.\n"]

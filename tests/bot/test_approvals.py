@@ -1,0 +1,396 @@
+"""A call that needs a yes: asked, answered, run once, in the place it came from; the real service around it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.approving import Approvals
+from bot.broker import MOST_REPEATS, MOST_WAITING, Terms
+from bot.errors import UserError
+from bot.models.base import AssistantMessage, Request, ToolMessage
+from bot.policy import Approver, Caution, People, role_identity
+from bot.tools.base import Arguments, Outcome, ToolContext
+from memory.audience import Trust
+from memory.database import Tx
+from memory.ids import PersonId
+from memory.requests import Verdict
+from sources.base import DeliveryFailed
+from tests.bot.asking import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, strokes, waiting
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    OLGA,
+    MovableClock,
+    Platform,
+    ScriptedModel,
+    call,
+    deleted,
+    direct,
+    person,
+    private,
+    results,
+    said,
+    says,
+)
+from tests.bot.stage import OWNERS_PLACE, Setting, private_place, running
+
+EVA = person("Eva")
+
+
+class Siren:
+    """Leaves the house: `waits` is called in the middle."""
+
+    name = "siren"
+    description = "Sounds the siren."
+    arguments: type[Arguments] = RingArguments
+    caution = Caution(trusted=Trust.OWNER, once_only=True)
+    idempotent = False
+
+    def __init__(self) -> None:
+        self.sounded = 0
+        self.fails: Callable[[], None] = lambda: None
+
+    async def run(self, _context: ToolContext, _arguments: RingArguments) -> Outcome:
+        self.sounded += 1
+        self.fails()
+        return Outcome("it sounded")
+
+
+def check_calls(request: Request) -> None:
+    """What every provider demands: each call has exactly one result, right after it."""
+    for number, message in enumerate(request.messages):
+        if isinstance(message, AssistantMessage) and message.calls:
+            following = request.messages[number + 1 : number + 1 + len(message.calls)]
+            assert [each.call_id for each in following if isinstance(each, ToolMessage)] == [
+                c.id for c in message.calls
+            ]
+
+
+async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        assert await strokes(service) == 0
+        assert service.platform.texts() == ["It waits for Olga."]
+        (text, ok), *_ = results(service.model.requests[1])
+        request = await waiting(service)
+        assert not ok
+        assert f"waits for approval {request}" in text
+        card = service.platform.posts[0] if service.platform.posts[0].buttons else service.platform.posts[1]
+        assert card.place == OWNERS_PLACE.id
+        assert card.buttons is not None
+        assert card.buttons.offers == ("once", "hour", "always", "deny")
+        assert '"times": 1' in card.text
+
+        ruling = await answer(service, request)
+        assert ruling.counted
+        assert await strokes(service) == 1
+        assert service.platform.texts() == ["It waits for Olga.", "Rung."]
+        assert card.buttons is None
+        assert "Allowed once by" in card.text
+        last = service.model.requests[-1]
+        check_calls(last)
+        assert results(last)[-1] == ("it rang 1 times", True)
+
+
+async def test_the_arguments_are_those_that_were_approved(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        changed = json.dumps({"times": 99})
+        await service.write(lambda tx: tx.run("UPDATE permission_requests SET arguments = ?", (changed,)))
+        await answer(service, request)
+        assert await strokes(service) == 0
+        assert "not this call" in results(service.model.requests[-1])[-1][0]
+
+
+async def test_a_no_is_told_and_nothing_runs(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.DENY)
+        assert await strokes(service) == 0
+        assert "Denied by" in str(service.model.requests[-1].messages[-1])
+        assert len(service.platform.texts()) == 2
+
+
+async def test_nobody_else_answers(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        for who in (STRANGER, Approver(ANN.id, "Ann"), Approver(PersonId(""), "nobody")):
+            ruling = await answer(service, request, who=who)
+            assert not ruling.counted
+            assert "not yours" in ruling.words
+            with pytest.raises(UserError):
+                await service.approvals.details(request, who)
+        assert await strokes(service) == 0
+        assert await service.column("SELECT count(*) FROM permission_audit WHERE event = 'refused'") == [3]
+
+
+async def test_the_first_answer_is_final(tmp_path: Path) -> None:
+    people = People((OLGA.id,), (EVA.id,))
+    setting = ringing()
+    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        await answer(service, request)
+        late = await answer(service, request, Verdict.DENY, Approver(EVA.id, "Eva"))
+        assert not late.counted
+        assert "decided already" in late.words
+        assert "<@olga>" in late.words
+        assert await strokes(service) == 1
+
+
+async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        first = await answer(service, request, Verdict.ALWAYS)
+        assert "more are needed" in first.words
+        assert not (await answer(service, request)).counted  # the same person twice is one person
+        assert await strokes(service) == 0
+        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        assert card.buttons is not None
+        await answer(service, request, Verdict.HOUR, Approver(EVA.id, "Eva"))
+        assert await strokes(service) == 1
+        (until,) = await service.column("SELECT expires_at FROM permission_grants")
+        assert until is not None  # the shorter of the two
+
+
+async def test_a_role_counts_in_its_own_guild_only(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,), (role_identity(1, 7),)), (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        elsewhere = Approver(EVA.id, "Eva", frozenset({role_identity(2, 7)}))
+        assert not (await answer(service, request, who=elsewhere)).counted
+        here = Approver(EVA.id, "Eva", frozenset({role_identity(1, 7)}))
+        assert (await answer(service, request, who=here)).counted
+        assert await strokes(service) == 1
+
+
+async def test_a_grant_holds_for_what_it_is_bound_to_until_it_ends(tmp_path: Path) -> None:
+    setting = ringing()
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.HOUR)
+        calls = [ring("again", times=1, note="other words"), ring("more", times=2)]
+        service.model.replies.extend([says("", calls[0]), says("Again."), says("", calls[1]), says("Waits.")])
+        await service.heard(said("again", 2))
+        assert await strokes(service) == 2
+        await service.heard(said("twice now", 3))
+        assert await strokes(service) == 2  # other arguments
+        await answer(service, await waiting(service), Verdict.DENY)
+        service.model.replies.extend([says("", ring("elsewhere")), says("Waits.")])
+        await service.heard(said("ring", 4, private("den")))
+        assert await strokes(service) == 2  # words of other ears
+        await answer(service, await waiting(service), Verdict.DENY)
+        service.clock.forward(3_601)
+        service.model.replies.extend([says("", ring("late")), says("Waits.")])
+        await service.heard(said("again", 5))
+        assert await strokes(service) == 2  # the hour is over
+
+
+async def test_always_holds_until_it_is_revoked(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.ALWAYS)
+        service.clock.forward(400 * 86_400)
+        service.model.replies.extend([says("", ring("later")), says("Again.")])
+        await service.heard(said("again", 2))
+        assert await strokes(service) == 2
+        (grant,) = await service.approvals.standing(OWNER)
+        with pytest.raises(UserError):
+            await service.approvals.revoke(grant.id, STRANGER)
+        await service.approvals.revoke(grant.id, OWNER)
+        service.model.replies.extend([says("", ring("last")), says("Waits.")])
+        await service.heard(said("again", 3))
+        assert await strokes(service) == 2
+
+
+async def test_expiry_is_a_denial(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        service.clock.forward(25 * 3600)
+        late = await answer(service, request)
+        assert not late.counted
+        assert "expired" in late.words
+        assert await strokes(service) == 0
+        assert "Expired unanswered" in str(service.model.requests[-1].messages[-1])
+        await service.approvals.expire()  # finds nothing more to do
+        await service.settled()
+        assert len(service.platform.texts()) == 2
+
+
+async def test_what_nobody_answers_expires_by_itself(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        service.clock.forward(25 * 3600)
+        await service.approvals.expire()
+        await service.settled()
+        assert await service.column("SELECT status FROM permission_requests") == ["expired"]
+        assert len(service.platform.texts()) == 2
+
+
+async def test_a_yes_given_after_a_restart_counts(tmp_path: Path) -> None:
+    clock = MovableClock()
+    platform = Platform(clock)
+    first = ringing()
+    first.clock, first.platform = clock, platform
+    async with running(tmp_path, first) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        service.crash()
+    clock.forward(7_200)
+    again = Setting(model=ScriptedModel(says("Rung.")), tools=[Bell()], clock=clock, platform=platform)
+    async with running(tmp_path, again) as service:
+        await answer(service, request)
+        assert await strokes(service) == 1
+        assert platform.texts()[-1] == "Rung."
+
+
+async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", ring()), says("It waits."), says("Hello Bob."), says("Rung."), says("Bye."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+        await service.heard(said("ring the bell", 1))
+        await service.heard(said("hello", 2, speaker=BOB))
+        request = await waiting(service)
+        await service.approvals.answer(request, OWNER, Verdict.ONCE)
+        service.hear(said("bye", 3, speaker=BOB))
+        await service.settled()
+        assert service.platform.texts() == ["It waits.", "Hello Bob.", "Rung.", "Bye."]
+        for each in service.model.requests:
+            check_calls(each)
+
+
+async def test_a_call_that_leaves_the_house_runs_at_most_once(tmp_path: Path) -> None:
+    siren = Siren()
+
+    def fail() -> None:
+        raise RuntimeError("the wire broke")
+
+    siren.fails = fail
+    model = ScriptedModel(says("", call("siren")), says("It waits."), otherwise=says("I do not know whether it did."))
+    async with running(tmp_path, Setting(model=model, tools=[siren])) as service:
+        await service.heard(said("sound the siren", 1))
+        request = await waiting(service)
+        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        assert card.buttons is not None
+        assert card.buttons.offers == ("once", "deny")  # what is dangerous is allowed one at a time
+        assert not (await answer(service, request, Verdict.ALWAYS)).counted
+        await answer(service, request)
+        assert siren.sounded == 1
+        assert await service.column("SELECT status FROM permission_requests") == ["used"]
+        assert any("interrupted" in text for text, _ok in results(service.model.requests[-1]))
+
+
+async def test_carrying_words_elsewhere_asks_who_said_them(tmp_path: Path) -> None:
+    send = call("send_message", target_type="channel", target="hall", content="Ann is ill.")
+    model = ScriptedModel(says("Hello."), says("", send), says("I asked."), says("Told them."))
+    place = direct(ANN, "guild")
+    async with running(tmp_path, Setting(model=model)) as service:
+        await service.heard(said("hello", 1))
+        await service.heard(said("I am ill, tell the others", 2, place))
+        assert service.platform.texts() == ["Hello."]
+        request = await waiting(service)
+        assert not (await answer(service, request)).counted  # not even the owner: the words are Ann's
+        cards = [post for post in service.platform.posts if "asks for your yes" in post.text]
+        assert [card.place for card in cards] == [place.id]
+        assert await service.column("SELECT count(*) FROM outbox WHERE place_id = ?", OWNERS_PLACE.id) == [0]
+        await answer(service, request, who=Approver(ANN.id, "Ann"))
+        assert service.platform.texts() == ["Hello.", "Ann is ill."]
+        assert service.platform.texts(place.id)[-1] == "Told them."
+
+
+async def test_the_owner_does_not_read_what_comes_from_somebodys_messages(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", ring(note="quince jelly")), says("It waits."), says("Rung."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+        await service.heard(said("ring, and quince jelly", 1, direct(ANN)))
+        (card,) = service.platform.texts(OWNERS_PLACE.id)
+        assert "quince" not in card
+        assert "not shown to anybody else" in card
+        request = await waiting(service)
+        assert "quince" not in str(await service.approvals.details(request, OWNER))
+        assert not (await answer(service, request, Verdict.ALWAYS)).counted
+        await answer(service, request)
+        assert await strokes(service) == 1
+        told = [post.text for post in service.platform.posts if post.place == OWNERS_PLACE.id]
+        assert "quince" not in str(told)
+
+
+async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,)), (OWNERS_PLACE.id, private("office").id), private_place)
+    async with running(tmp_path, setting) as service:
+        service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
+        await service.heard(said("ring the bell", 1))
+        (card,) = service.platform.texts(private("office").id)
+        assert "asks for your yes" in card
+        await answer(service, await waiting(service))
+        assert await strokes(service) == 1
+
+
+async def test_a_card_that_somebody_deletes_is_shown_again_while_it_waits(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        for _ in range(6):
+            (card,) = [post for post in service.platform.posts if post.buttons]
+            service.platform.posts.remove(card)
+            gone = replace(deleted(0, OWNERS_PLACE), subject=card.external_id, external_id=f"{card.external_id}!")
+            await service.heard(gone)
+            if not any(post.buttons for post in service.platform.posts):
+                break
+        assert len([send for send in service.platform.sends if send.buttons]) == 1 + MOST_REPEATS
+        await answer(service, request)
+        assert await strokes(service) == 1
+
+
+async def test_when_nobody_can_be_asked_the_agent_is_told(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
+        await service.heard(said("ring the bell", 1))
+        assert await service.column("SELECT status FROM permission_requests") == ["expired"]
+        assert "nobody could be asked" in str(service.model.requests[-1].messages[-1])
+
+
+async def test_a_turn_that_begins_again_takes_its_question_back(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        await service.write(lambda tx: service.approvals.broker.withdraw(tx, _turn(tx), service.clock()))
+        late = await answer(service, request)
+        assert "taken back" in late.words
+        assert await strokes(service) == 0
+
+
+def _turn(tx: Tx) -> Any:
+    row = tx.one("SELECT turn_id FROM permission_requests")
+    assert row is not None
+    return row["turn_id"]
+
+
+async def test_a_flood_of_questions_asks_nobody_anything_more(tmp_path: Path) -> None:
+    calls = [ring(f"call_{number}", times=number) for number in range(MOST_WAITING + 5)]
+    model = ScriptedModel(says("", *calls), says("They wait."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+        await service.heard(said("ring them all", 1))
+        assert len(await service.rows("SELECT 1 FROM permission_requests")) == MOST_WAITING
+        assert sum("wait already" in text for text, _ok in results(service.model.requests[-1])) == 5
+
+
+async def test_answers_name_what_is_not_there(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        approvals: Approvals = service.approvals
+        for number in (1, 2**63 - 1, 2**63, 10**19):
+            assert "no such request" in (await approvals.answer(number, OWNER, Verdict.ONCE)).words
+        assert HALL.id

@@ -1,0 +1,277 @@
+"""The command line from outside: exit codes, what stands on which stream, and a chat on a real terminal."""
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+import tomllib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 40.0
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(folder / "data"), **more}
+
+
+def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "bot", *arguments],
+        env=environment(folder, **more),
+        cwd=folder,
+        input=said,
+        stdin=subprocess.DEVNULL if said is None else None,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- exit codes
+
+EVERY = ("run", "chat --once hi", "status", "db status", "db migrate", "db vacuum", "inbox list", "inbox show 1")
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_a_data_folder_that_is_a_file_is_a_wrong_setting_for_every_command(tmp_path: Path, command: str) -> None:
+    (tmp_path / "notes").write_text("not a folder", "utf-8")
+    done = carina(tmp_path, *command.split(), CARINA_HOME="notes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"CARINA_HOME: found {tmp_path / 'notes'}, but it is not a folder; expected a folder" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder in which not even the superuser may make another")
+@pytest.mark.parametrize("command", ["run", "chat --once hi", "db migrate"])
+def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, command: str) -> None:
+    done = carina(tmp_path, *command.split(), CARINA_HOME="/proc/carina")
+    assert done.returncode == 2
+    assert "CARINA_HOME" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (["invite-url", "abc"], 2, "'abc' is no application id, which is digits only; copy the Application ID under"),
+        (["invite-url", "１２３"], 2, "is no application id"),
+        (["invite-url"], 2, "Missing argument"),
+        (["invite-url", "123456789012345678"], 0, ""),
+        (["chat", "--once", " "], 2, "--once: found nothing to say; expected a text"),
+        (["inbox", "show", "x"], 2, "Invalid value"),
+        (["inbox", "list"], 1, "there is no data in"),
+        (["db", "vacuum"], 1, "there is no data in"),
+        (["db", "status"], 0, ""),
+        (["db", "migrate"], 0, ""),
+        (["status"], 0, ""),
+        (["no-such-command"], 2, "No such command"),
+    ],
+)
+def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], code: int, words: str) -> None:
+    done = carina(tmp_path, *command)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("fault", ["nonsense", "a.b:before:x"])
+def test_a_wrong_fault_point_is_a_wrong_setting(tmp_path: Path, fault: str) -> None:
+    done = carina(tmp_path, "db", "status", CARINA_FAULT=fault)
+    assert done.returncode == 2
+    assert "CARINA_FAULT" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    done = carina(tmp_path, "--version", CARINA_HOME="/dev/null/x")  # asks for no configuration
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"carina {project['version']}\n", "")
+
+
+# ---------------------------------------------------------------------------------------------------- a JSON log
+
+
+def test_with_a_json_log_a_wrong_setting_is_an_event_and_stopped_the_last_one(tmp_path: Path) -> None:
+    done = carina(tmp_path, "run", "--log-json", CARINA_MODEL="gpt")
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 2
+    assert [event["event"] for event in events] == ["cannot_go_on", "stopped"]
+    assert "CARINA_MODEL" in events[0]["reason"]
+    assert [event["exit_code"] for event in events] == [2, 2]
+
+
+_BROKEN = """
+import warnings
+from bot.cli import commands, serving
+async def serve(config):
+    warnings.warn("an odd thing")
+    async def fail():
+        raise ZeroDivisionError("nobody expected this")
+    import asyncio
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(fail())
+serving.serve = serve
+commands.main()
+"""
+
+
+def test_with_a_json_log_even_what_nobody_expected_is_an_event(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _BROKEN, "run", "--log-json"],
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+    )
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 1
+    assert [event["event"] for event in events][-2:] == ["crashed", "stopped"]
+    assert "an odd thing" in events[0]["event"]
+    assert "ZeroDivisionError: nobody expected this" in events[-2]["exception"]
+
+
+# ------------------------------------------------------------------------------------------------------- status
+
+
+def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path) -> None:
+    done = carina(tmp_path, "status")
+    assert done.stdout.splitlines() == [
+        "home: not running; `carina run` starts it",
+        "language model: not configured (set CARINA_MODEL)",
+        "discord: not configured (set DISCORD_TOKEN)",
+        "agent Carina: offline",
+    ]
+    found = json.loads(carina(tmp_path, "status", "--json").stdout)
+    assert found["running"] is False
+    assert found["not_configured"] == {"language model": "CARINA_MODEL", "discord": "DISCORD_TOKEN"}
+    assert not (tmp_path / "data").exists()
+
+
+def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> None:
+    secrets = {"OPENAI_API_KEY": "sk-canary-7f3b9c2e5d81", "DISCORD_TOKEN": "canary-1c7b64d0e2aa"}
+    done = carina(tmp_path, "status", CARINA_MODEL="openai:gpt-5-mini", **secrets)
+    assert done.stdout.splitlines()[1:] == [
+        "discord: configured; the service is not running",
+        "owner on Discord: not configured (set DISCORD_OWNER_ID)",
+        "model openai:gpt-5-mini: configured; the service is not running",
+        "agent Carina: openai:gpt-5-mini",
+    ]
+    assert "canary" not in done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------------------------------------ a chat, piped
+
+
+def test_a_piped_chat_is_plain_text_without_a_sign(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", said="help\n")
+    assert done.returncode == 0
+    assert "- **Remember**: “remember that" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert not done.stdout.startswith(">")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "where"),
+    [
+        ("merk dir, dass mein Zahnarzt in Rom ist", "wo ist mein Zahnarzt?", ", am Terminal)"),
+        ("私の歯医者はエルム通りにあると覚えて", "歯医者はどこ？", "、ターミナルで）"),
+    ],
+)
+def test_the_terminal_is_named_in_the_language_of_the_answer(tmp_path: Path, told: str, asked: str, where: str) -> None:
+    done = carina(tmp_path, "chat", said=f"{told}\n{asked}\n", PYTHONUTF8="1")
+    assert where in done.stdout
+    assert "the terminal" not in done.stdout
+
+
+# -------------------------------------------------------------------------------------------- on a real terminal
+
+
+class Terminal:
+    """A command with a terminal around it."""
+
+    def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bot", *arguments],
+            env=environment(folder, TERM="xterm", **more),
+            cwd=folder,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.text = ""
+
+    def until(self, pattern: str) -> str:
+        """What was written since the last time, up to the pattern and with it."""
+        end = time.monotonic() + START_SECONDS
+        while (found := re.search(pattern, self.text, re.DOTALL)) is None:
+            assert time.monotonic() < end, f"no {pattern!r} in {self.text!r}"
+            self._read(0.2)
+        before, self.text = self.text[: found.end()], self.text[found.end() :]
+        return before
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def ended(self) -> int:
+        """Wait for its end; gives the exit code."""
+        code = self._process.wait(START_SECONDS)
+        self._read(0)
+        return code
+
+    def close(self) -> None:
+        """End it if it still runs."""
+        self._process.kill()
+        self._process.wait(START_SECONDS)
+        os.close(self._ours)
+
+    def _read(self, seconds: float) -> None:
+        while select.select([self._ours], [], [], seconds)[0]:
+            try:
+                data = os.read(self._ours, 65_536)
+            except OSError:  # the other end is closed
+                return
+            if not data:
+                return
+            self.text += data.decode("utf-8", "replace")
+            seconds = 0
+
+
+def test_a_chat_on_a_terminal_asks_with_a_sign_and_draws_markdown(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.until(r"You are talking to Carina.*Ctrl-D ends the chat\..*> ")
+        terminal.type("\n")
+        terminal.until("> ")
+        terminal.type("help\n")
+        answer = terminal.until(r"The same in German and Japanese\..*\n(?:\x1b\[[\d;]*m)*> ")
+        assert "**" not in answer
+        assert re.search(r"\x1b\[1m\s*Remember", answer), "bold"
+        assert "•" in answer
+        terminal.type("\x04")  # Ctrl-D
+        assert terminal.ended() == 0
+        assert terminal.text.endswith("\n"), "the shell's own sign gets a line of its own"
+
+
+def test_a_single_answer_on_a_terminal_is_drawn_and_without_colour_where_that_is_wanted(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "chat", "--once", "help", NO_COLOR="1")) as terminal:
+        answer = terminal.until(r"The same in German and Japanese\.")
+        assert terminal.ended() == 0
+    assert "**" not in answer
+    assert not re.search(r"\x1b\[3\d", answer)
+    assert "> " not in answer

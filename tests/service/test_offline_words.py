@@ -1,0 +1,30 @@
+"""What the offline model says, with real places, people and mentions around it."""
+
+import pytest
+
+from tests.service.towns import Town
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_bare_mention_is_asked_what_it_is_about(offline_town: Town) -> None:
+    channel = offline_town.guild.text_channel("called")
+    answer = await offline_town.ask(offline_town.ana, channel, "<@bot>")
+    assert answer.text.startswith("I'm here. What can I do for you?")
+
+
+async def test_each_person_is_told_once_a_day_in_a_place_that_there_is_no_model(offline_town: Town) -> None:
+    t = offline_town
+    channel, other = t.guild.text_channel("hints"), t.guild.text_channel("more-hints")
+    bob = t.member("Hinted")
+    asked = [(t.ana, channel), (t.ana, channel), (bob, channel), (t.ana, channel), (bob, channel), (t.ana, other)]
+    told = ["CARINA_MODEL" in (await t.ask(person, where, "<@bot> tell me a joke")).text for person, where in asked]
+    assert told == [True, False, True, False, False, True]
+
+
+async def test_direct_messages_are_named_in_the_language_of_the_answer(offline_town: Town) -> None:
+    t = offline_town
+    person = t.member("Greta")
+    await t.ask(person, person.direct, "merk dir, dass mein Zahnarzt in der Elmstraße ist")
+    answer = await t.ask(person, person.direct, "wo ist mein Zahnarzt?")
+    assert ", in Direktnachrichten)" in answer.text

@@ -1,0 +1,301 @@
+"""The chat on a console: what stands on the screen in the end, and what a pipe gets."""
+
+import io
+import re
+import time
+
+import pytest
+from rich.console import Console
+
+from sources import screen
+from sources.screen import ChatView
+from sources.terminal import Busy, Changed, Said, Withdrawn
+
+_STEP = re.compile(r"\x1b\[\??([\d;]*)([A-Za-z])|\x1b\].*?(?:\x07|\x1b\\)|(.)", re.DOTALL)
+
+
+class Screen(io.StringIO):
+    """What a terminal shows of what is written to it: cursor up, start of line, erase, and text."""
+
+    @property
+    def lines(self) -> list[str]:
+        lines, row, column = [""], 0, 0
+        for number, command, character in (found.groups() for found in _STEP.finditer(self.getvalue())):
+            if character == "\n":
+                row, column = row + 1, 0
+                lines += [""] * (row + 1 - len(lines))
+            elif character == "\r":
+                column = 0
+            elif character:
+                lines[row] = lines[row][:column].ljust(column) + character + lines[row][column + 1 :]
+                column += 1
+            elif command == "A":
+                row = max(row - int(number or 1), 0)
+            elif command == "K":
+                lines[row] = "" if number == "2" else lines[row][:column]
+        return lines
+
+    @property
+    def shown(self) -> str:
+        return "\n".join(self.lines).rstrip("\n")
+
+
+def view(*, tty: bool, sign: str = "> ", height: int = 30) -> tuple[ChatView, Screen]:
+    out = Screen()
+    console = Console(
+        file=out, force_terminal=tty, color_system=None, width=60, height=height, _environ={"TERM": "xterm"}
+    )
+    return ChatView(console, sign), out
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every piece of a stream is drawn, however fast it comes."""
+    monkeypatch.setattr(screen, "_DRAW_SECONDS", 0.0)
+
+
+ANSWER = """\
+I know **two** things:
+
+- one, with `code`
+- two
+
+```python
+print("<hi>")
+
+print(2)
+```
+
+See [the page](https://example.com/x).
+A second line."""
+
+
+# --------------------------------------------------------------------------------------------------------- piped
+
+
+def test_piped_only_whole_answers_are_written_as_they_are() -> None:
+    chat, out = view(tty=False)
+    chat.ask()
+    chat.show(Busy(True))
+    chat.stream("Hel")
+    chat.show(Said("1", "Hello **you** [bold]and[/bold] :smile: " + "x" * 100, "Carina"))
+    chat.ask()
+    chat.close()
+    assert out.getvalue() == "Carina: Hello **you** [bold]and[/bold] :smile: " + "x" * 100 + "\n"
+
+
+def test_piped_changes_are_shown_as_far_as_they_go() -> None:
+    chat, out = view(tty=False)
+    chat.show(Said("1", "one"))
+    chat.show(Changed("1", "one"))
+    chat.show(Changed("1", "one two"))
+    chat.show(Changed("1", "three"))
+    chat.show(Changed("9", "other"))
+    chat.show(Withdrawn("9"))
+    assert out.getvalue().splitlines() == ["one", " two", "(changed)", "three", "(changed)", "other", "(taken back)"]
+
+
+# ------------------------------------------------------------------------------------------------------ markdown
+
+
+def test_markdown_is_drawn_on_a_terminal() -> None:
+    chat, out = view(tty=True)
+    chat.show(Said("1", ANSWER))
+    assert "**" not in out.shown
+    assert "`" not in out.shown
+    assert out.shown.splitlines()[0] == "I know two things:"
+    assert " • one, with code" in out.lines
+    assert 'print("<hi>")' in out.shown
+    assert out.shown.splitlines()[-2:] == ["See the page (https://example.com/x).", "A second line."]
+
+
+def test_emphasis_is_bold_and_code_is_coloured_on_a_terminal_with_colours() -> None:
+    out = Screen()
+    console = Console(
+        file=out, force_terminal=True, color_system="standard", width=60, height=30, _environ={"TERM": "xterm"}
+    )
+    ChatView(console).show(Said("1", "**two** and `x`"))
+    assert re.search(r"\x1b\[1m\s*two", out.getvalue())
+    assert out.shown == "two and x"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a List<String> and <b>html</b>", "a List<String> and <b>html</b>"),
+        ("<div>\nhi\n</div>", "<div>\nhi\n</div>"),
+        ("see [1]\n\n[1]: https://example.com", "see [1]\n\n[1]: https://example.com"),
+        ("one\ntwo", "one\ntwo"),
+        ("2. second\n3. third", " 2 second\n 3 third"),
+        ("[bold]x[/bold] :smile:", "[bold]x[/bold] :smile:"),
+        ("", ""),
+        ("# ", ""),
+    ],
+)
+def test_no_words_get_lost_in_markdown(text: str, shown: str) -> None:
+    chat, out = view(tty=True)
+    chat.show(Said("1", text))
+    assert out.shown == shown
+
+
+def test_no_line_is_filled_up_with_spaces() -> None:
+    chat, out = view(tty=True)
+    chat.show(Said("1", "short\n\n- list\n\n1. list"))
+    assert [line for line in out.lines if line != line.rstrip()] == []
+
+
+def test_a_speaker_stands_before_the_words_whatever_they_are() -> None:
+    chat, out = view(tty=True)
+    chat.show(Said("1", "Hello", "A_b_ **c**"))
+    chat.show(Said("2", "- one", "Vega"))
+    assert out.shown == "A_b_ **c**: Hello\nVega:\n\n • one"
+
+
+def test_lines_from_before_are_drawn_too() -> None:
+    chat, out = view(tty=True)
+    chat.recall("ana", "what do I know?")
+    chat.recall("Carina", "**nothing**")
+    assert out.shown == "ana: what do I know?\nCarina: nothing"
+
+
+# ----------------------------------------------------------------------------------------------------- streaming
+
+
+@pytest.mark.parametrize("step", [1, 3, 7, 50])
+@pytest.mark.parametrize("height", [30, 5])
+def test_a_streamed_answer_looks_in_the_end_like_one_that_came_whole(step: int, height: int) -> None:
+    whole, expected = view(tty=True)
+    whole.show(Said("1", ANSWER))
+    chat, out = view(tty=True, height=height)
+    chat.show(Busy(True))
+    for end in range(1, len(ANSWER), step):
+        chat.stream(ANSWER[:end])
+    chat.show(Said("1", ANSWER))
+    assert out.shown == expected.shown
+
+
+def test_what_is_streamed_is_on_the_screen_before_the_end() -> None:
+    chat, out = view(tty=True)
+    chat.stream("First **paragraph**.\n\nSec")
+    assert out.shown == "First paragraph.\n\nSec"
+    chat.close()
+    assert out.shown == "First paragraph.\n\nSec"
+
+
+def test_a_stream_is_not_drawn_with_every_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "_DRAW_SECONDS", 60.0)
+    chat, out = view(tty=True)
+    chat.stream("one")
+    written = len(out.getvalue())
+    for end in range(1000):
+        chat.stream("one " + "x" * end)
+    assert len(out.getvalue()) == written
+    chat.show(Said("1", "one xxx"))
+    assert out.shown == "one xxx"
+
+
+def test_a_final_answer_that_lost_its_last_space_is_not_written_twice() -> None:
+    chat, out = view(tty=True)
+    chat.stream("One.\n\nTwo. \n")
+    chat.show(Said("1", "One.\n\nTwo."))
+    assert out.shown == "One.\n\nTwo."
+
+
+def test_an_answer_that_began_anew_replaces_what_still_grew() -> None:
+    chat, out = view(tty=True)
+    chat.stream("Hello")
+    chat.stream("Good")
+    chat.show(Said("1", "Evening"))
+    chat.close()
+    assert out.shown == "Evening"
+
+
+def test_what_stood_for_good_and_is_void_is_said_to_be() -> None:
+    chat, out = view(tty=True)
+    chat.stream("One.\n\nTwo.\n\nThree")
+    chat.stream("Another")
+    chat.show(Said("1", "Another answer."))
+    assert out.shown == "One.\n\nTwo.\n(begun anew)\nAnother answer."
+
+
+# ------------------------------------------------------------------------------------------ the sign and the rest
+
+
+def test_a_sign_asks_for_a_line_and_is_never_written_twice() -> None:
+    chat, out = view(tty=True)
+    chat.ask()
+    chat.ask()
+    assert out.getvalue() == "> "
+    out.write("hi\n")  # the terminal's own echo of what is typed
+    chat.typed()
+    chat.stream("Hel")
+    chat.show(Said("1", "Hello."))
+    chat.ask()
+    chat.close()
+    assert out.shown == "> hi\nHello.\n> "
+
+
+def test_what_comes_while_the_sign_stands_gets_its_own_line_and_the_sign_comes_again() -> None:
+    chat, out = view(tty=True)
+    chat.ask()
+    chat.show(Busy(False))
+    chat.show(Said("1", "A notice."))
+    assert out.shown == "> \nA notice.\n> "
+
+
+def test_an_answer_to_somebody_else_is_waited_for_before_the_sign_comes_again() -> None:
+    chat, out = view(tty=True)
+    chat.ask()
+    chat.show(Busy(True))
+    chat.show(Said("1", "For the other chat."))
+    assert not out.shown.endswith("> ")
+    chat.ask()
+    assert out.shown.endswith("For the other chat.\n> ")
+
+
+def test_nobody_is_asked_without_a_terminal_or_a_keyboard() -> None:
+    for chat, out in (view(tty=False), view(tty=True, sign="")):
+        chat.ask()
+        chat.show(Busy(False))
+        chat.close()
+        assert out.getvalue() == ""
+
+
+def test_the_end_of_a_chat_leaves_a_line_of_its_own() -> None:
+    chat, out = view(tty=True)
+    chat.ask()
+    chat.close()
+    assert out.getvalue() == "> \n"
+
+
+def test_a_spinner_turns_on_a_terminal_until_there_is_something_to_read() -> None:
+    chat, out = view(tty=True)
+    chat.show(Busy(True))
+    chat.show(Busy(True))
+    deadline = time.monotonic() + 10
+    while "thinking" not in out.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert "thinking" in out.getvalue()
+    chat.show(Said("1", "done"))
+    chat.close()
+    assert out.shown == "done"
+
+
+def test_what_a_model_writes_cannot_move_the_cursor() -> None:
+    evil = "a\x1b[2J\rb\x07\u202ec\ud800\n全角　空白\t👩‍👩‍👧"
+    piped, out = view(tty=False)
+    piped.show(Said("1", evil))
+    assert out.getvalue() == "a[2Jbc\ufffd\n全角　空白\t👩‍👩‍👧\n"
+    for draw in ("show", "stream", "recall", "note"):
+        chat, out = view(tty=True)
+        match draw:
+            case "show":
+                chat.show(Said("1", evil, "\x1b[1mname"))
+            case "recall":
+                chat.recall("\x1b[1mname", evil)
+            case "note":
+                chat.note(evil)
+            case _:
+                chat.stream(evil)
+        assert "a[2Jbc\ufffd" in out.getvalue()
+        assert [each for each in ("\x1b[2J", "\x07", "\u202e", "\x1b[1m") if each in out.getvalue()] == []
