@@ -21,6 +21,7 @@ from bot.notices import Notices
 from bot.operations import Operations
 from bot.packaging import package
 from bot.preview import Previews
+from bot.rates import Rates
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.thinking import open_models
@@ -115,6 +116,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             clock=clock,
             limits=Limits(config.model.max_steps, config.limits.turn_seconds, config.limits.tool_seconds),
             broker=broker,
+            rates=Rates(config.limits.person_per_hour, config.limits.guild_per_hour, config.limits.all_per_hour),
             watch=events,
         )
         house = House(house_id, answering, kit, _owner_notices(config))

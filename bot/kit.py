@@ -7,6 +7,7 @@ from bot import events
 from bot.broker import Broker
 from bot.models.base import Model
 from bot.packaging import Piece
+from bot.rates import NO_LIMITS, Rates
 from bot.tools.base import Toolset
 from memory.agents import Agent
 from memory.clock import Clock
@@ -34,4 +35,5 @@ class Kit:
     clock: Clock
     limits: Limits
     broker: Broker
+    rates: Rates = NO_LIMITS
     watch: events.Watch = events.unwatched

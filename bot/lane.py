@@ -14,6 +14,7 @@ import structlog
 from bot import broker, events
 from bot.kit import Kit
 from bot.notices import Notices
+from bot.rates import refuse
 from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
 from bot.turn import TurnRunner
@@ -134,7 +135,7 @@ class Lane:
         turn = head.turn
         try:
             if turn is None:
-                return await self._db.write(_BEGIN, lambda tx: begin_turn(tx, head, self._kit.clock()))
+                return await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head))
         except StoreError:
             raise
         except Exception as error:
@@ -147,6 +148,12 @@ class Lane:
             return None
         await self._db.write(_ATTEMPT, lambda tx: inbox.count_attempt(tx, turn))
         return turn
+
+    def _begin_new(self, tx: Tx, head: InRow) -> TurnId | None:
+        """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit."""
+        now = self._kit.clock()
+        rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
+        return None if refuse(tx, self._kit.rates, rows, now) else begin_turn(tx, rows, now)
 
     async def _not_begun(self, head: InRow, error: str) -> None:
         """No turn could even be made of a row: it is tried like any other failure."""
@@ -221,11 +228,11 @@ class Lane:
         )
 
 
-def begin_turn(tx: Tx, head: InRow, now: datetime) -> TurnId:
+def begin_turn(tx: Tx, rows: list[InRow], now: datetime) -> TurnId:
     """Give the waiting rows of one speaker to a new turn of the group's agent, with the blocks they refer to."""
+    head = rows[0]
     group = agents.group(tx, GroupId(head.group or ""))
     decided = broker.decided(tx, head)
-    rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
     place = inbox.place(tx, head.place)
     within = frozenset(place.within) if place is not None else frozenset()
     turn = Turn(

@@ -311,6 +311,13 @@ def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
     tx.run(sql, (to_text(now), turn))
 
 
+def set_aside(tx: Tx, rows: list[InRow], why: str, now: datetime) -> None:
+    """Done with rows that nobody will answer; what they said stays in the transcript."""
+    sql = "UPDATE inbox SET status = 'done', done_at = ?, last_error = ?, payload = '{}' WHERE id = ?"
+    for row in rows:
+        tx.run(sql, (to_text(now), why, row.id))
+
+
 def bury(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
     """Give the rows of a turn up; `revive` brings one back."""
     sql = """UPDATE inbox SET status = 'dead', last_error = ?, done_at = ?

@@ -81,6 +81,17 @@ def get(rows: Rows, identifier: TurnId) -> Turn | None:
     return None if row is None else _turn(row)
 
 
+def started(
+    rows: Rows, since: datetime, *, person: PersonId | None = None, within: Audience | None = None
+) -> list[datetime]:
+    """When turns began after `since`, in order: all, a person's, or those heard inside an audience. Times alone."""
+    sql = """SELECT started_at FROM turns WHERE started_at > :since AND (:person IS NULL OR person_id = :person)
+             AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
+               WHERE value = :within)) ORDER BY started_at"""
+    found = rows.all(sql, {"since": to_text(since), "person": person, "within": within})
+    return [from_text(row["started_at"]) for row in found]
+
+
 def add_step(tx: Tx, turn: Turn, kind: StepKind, body: dict[str, Any], now: datetime) -> int:
     """Append a step; gives its number, from 1."""
     row = tx.one("SELECT coalesce(max(seq), 0) + 1 AS seq FROM turn_steps WHERE turn_id = ?", (turn.id,))

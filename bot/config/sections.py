@@ -244,6 +244,9 @@ class Limits(Section):
     turn_seconds: Seconds = 600
     tool_seconds: Seconds = 60
     attempts: int = Field(default=5, ge=1, le=100)
+    person_per_hour: int = Field(default=60, ge=0)
+    guild_per_hour: int = Field(default=600, ge=0)
+    all_per_hour: int = Field(default=3000, ge=0)
 
 
 class FileSettings(Section):

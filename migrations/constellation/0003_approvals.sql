@@ -81,3 +81,6 @@ CREATE TRIGGER permission_audit_says BEFORE UPDATE ON permission_audit
         OR (new.person_id IS NOT NULL AND old.person_id IS NOT new.person_id) BEGIN
     SELECT raise(ABORT, 'the record of permissions is append only');
 END;
+
+-- Rate limits count the turns of the last hour before each turn.
+CREATE INDEX turns_started ON turns (started_at);

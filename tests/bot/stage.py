@@ -21,6 +21,7 @@ from bot.models.base import Model
 from bot.notices import Notices
 from bot.packaging import package
 from bot.policy import People
+from bot.rates import NO_LIMITS, Rates
 from bot.router import House, Router
 from bot.tools import make_tools
 from bot.tools.base import Tool, Toolset
@@ -63,6 +64,7 @@ class Setting:
     """Beside the real ones."""
     redact: Callable[[str], str] = str
     toml: str = ""
+    rates: Rates = NO_LIMITS
     terms: Terms | None = None
     """How people are asked; without it the owner alone, in the owner's messages."""
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -223,6 +225,7 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
         redact=setting.redact,
         clock=setting.clock,
         limits=setting.limits,
+        rates=setting.rates,
         broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
         watch=events.append,
     )

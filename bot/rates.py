@@ -1,0 +1,69 @@
+"""How often people are answered: counted before any model is asked, so that what is over the limit costs nothing.
+
+What is refused here stays in the transcript; the person is told once an hour when answers come again.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory import inbox, messages, outbox, turns
+from memory.audience import Audience, Scope, Trust
+from memory.database import Rows, Tx
+from memory.ids import place_source
+from memory.inbox import InRow
+
+WINDOW = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Turns in an hour for one person, one guild, and everybody together; 0 for no limit. The owner has none."""
+
+    person: int = 0
+    guild: int = 0
+    everybody: int = 0
+
+
+NO_LIMITS = Rates()
+
+
+def refuse(tx: Tx, rates: Rates, rows: list[InRow], now: datetime) -> bool:
+    """Whether these rows are over a limit; then they are done with, and the person is told."""
+    head = rows[0]
+    again = None if _exempt(tx, head) else _again(tx, rates, head, now)
+    if again is None:
+        return False
+    inbox.set_aside(tx, rows, "over the rate limit", now)
+    words = f"That was a lot at once: I answer again from {again:%H:%M} UTC. What you said is not lost."
+    key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"
+    row = outbox.NewRow(key, head.place, place_source(head.place), words, head.audience, person=head.person)
+    outbox.add(tx, row, now)
+    return True
+
+
+def _exempt(rows: Rows, head: InRow) -> bool:
+    """The owner, and what happens in the house itself: somebody decided that already."""
+    if head.kind == "event" or head.message is None:
+        return True
+    found = messages.by_ids(rows, [head.message], Scope(head.audience))
+    return any(message.trust is Trust.OWNER for message in found)
+
+
+def _again(rows: Rows, rates: Rates, head: InRow, now: datetime) -> datetime | None:
+    """When the strictest limit that is reached lets the person in again; None when none is reached."""
+    since, ends = now - WINDOW, []
+    counted = [(rates.everybody, turns.started(rows, since))]
+    if head.person is not None:
+        counted.append((rates.person, turns.started(rows, since, person=head.person)))
+    if guild := _guild(rows, head):
+        counted.append((rates.guild, turns.started(rows, since, within=guild)))
+    for limit, times in counted:
+        if 0 < limit <= len(times):
+            ends.append(times[len(times) - limit] + WINDOW)
+    return max(ends, default=None)
+
+
+def _guild(rows: Rows, head: InRow) -> Audience | None:
+    place = inbox.place(rows, head.place)
+    audiences = (head.audience, *(place.within if place is not None else ()))
+    return next((each for each in audiences if each.startswith("guild:")), None)

@@ -1,0 +1,74 @@
+"""Rate limits: before any model is asked, for a person, a guild and all; the person is told once."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.rates import Rates
+from memory.audience import Trust
+from sources.base import Place
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, direct, person, said, texts
+from tests.bot.stage import Setting, running
+
+PORT = channel("port", "elsewhere")
+
+
+def limited(**rates: int) -> Setting:
+    return Setting(model=ScriptedModel(), rates=Rates(**rates))
+
+
+async def test_over_the_limit_no_model_is_asked_and_the_person_is_told_once(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=2)) as service:
+        for number in range(1, 6):
+            await service.heard(said(f"line {number}", number))
+            service.clock.forward(60)
+        assert len(service.model.requests) == 2
+        told = "That was a lot at once: I answer again from 13:00 UTC. What you said is not lost."
+        assert service.platform.texts() == ["Yes.", "Yes.", told]
+
+
+async def test_an_hour_later_all_that_was_said_is_known(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1)) as service:
+        await service.heard(said("one", 1))
+        await service.heard(said("two", 2))
+        service.clock.forward(3_601)
+        await service.heard(said("three", 3))
+        assert texts(service.model.requests[-1]) == ["one", "two", "three"]
+        assert await service.column("SELECT last_error FROM inbox ORDER BY id") == [None, "over the rate limit", None]
+
+
+async def test_one_persons_limit_is_nobody_elses(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1)) as service:
+        for number, speaker in enumerate((ANN, ANN, BOB, BOB), 1):
+            await service.heard(said("hello", number, speaker=speaker))
+        assert [request.messages[-1].text.count("ann") for request in service.model.requests if request] == [1, 0]
+
+
+@pytest.mark.parametrize(("place", "answered"), [(HALL, 1), (PORT, 2), (direct(BOB), 2)])
+async def test_a_guild_is_full_by_itself(tmp_path: Path, place: Place, answered: int) -> None:
+    async with running(tmp_path, limited(guild=1)) as service:
+        await service.heard(said("hello", 1))
+        await service.heard(said("hello", 2, place, BOB))
+        assert len(service.model.requests) == answered
+
+
+async def test_the_limit_of_all_counts_every_place(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(everybody=2)) as service:
+        for number, place in enumerate((HALL, PORT, direct(BOB)), 1):
+            await service.heard(said("hello", number, place, BOB))
+        assert len(service.model.requests) == 2
+
+
+async def test_the_owner_has_no_limit(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1, guild=1, everybody=1)) as service:
+        for number in range(1, 4):
+            await service.heard(said("hello", number, speaker=OLGA))
+        assert len(service.model.requests) == 3
+
+
+async def test_who_calls_himself_the_owner_is_not(tmp_path: Path) -> None:
+    fake = person("Olga the owner", Trust.STRANGER)
+    async with running(tmp_path, limited(person=1)) as service:
+        await service.heard(said("hello", 1, speaker=fake))
+        await service.heard(said("hello", 2, speaker=fake))
+        assert len(service.model.requests) == 1
