@@ -1,6 +1,7 @@
 """The composition root: every part is made here, once, and given what it needs."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from bot.config import Config
 from bot.desk import Desk
 from bot.errors import ConfigError
 from bot.fronts import Desks, connect_fronts
+from bot.halting import Halt
 from bot.houses import open_house
 from bot.kit import Kit, Limits
 from bot.lane import Patience
@@ -48,6 +50,7 @@ class App:
     operations: Operations
     desk: Desk
     approvals: Approvals
+    halt: Halt
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -58,6 +61,7 @@ class App:
         handlers: dict[str, Callable[..., Any]] = {
             **self.operations.handlers(),
             **self.approvals.handlers(),
+            **self.halt.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
@@ -105,9 +109,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         desk.standings, desk.unset = thinking.standings, config.unset()
         terminal = TerminalSource(config.constellation.owner, clock), TerminalEndpoint(Journal(folder.terminal_journal))
         broker = Broker(approval_terms(config))
-        approvals = Approvals(constellations, house_id, broker, clock, lambda: router.resume(house_id))
-        connected = (Front(*terminal), *connect_fronts(config, Desks(desk, approvals), clock, wanted=fronts))
-        endpoints = {front.source.name: front.endpoint for front in connected}
+        endpoints: dict[str, Endpoint] = {}  # filled below: front ends are given what acts through the router
         kit = Kit(
             model=thinking.choose,
             tools=make_tools(endpoints),
@@ -121,9 +123,16 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         )
         house = House(house_id, answering, kit, _owner_notices(config))
         router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
+        approvals = Approvals(constellations, house_id, broker, clock, functools.partial(router.resume, house_id))
+        halt = Halt(constellations, router, approvals.people, clock, config.approvals.halt_phrase)
+        router.on_message = halt.hear
+        await halt.restore()
+        desk.halted = lambda: halt.since
+        connected = (Front(*terminal), *connect_fronts(config, Desks(desk, approvals, halt), clock, wanted=fronts))
+        endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, approvals)
         operations = Operations(constellations, house_id, router.answer)
-        yield App(router, chat, operations, desk, approvals, connected, events, endpoints, folder)
+        yield App(router, chat, operations, desk, approvals, halt, connected, events, endpoints, folder)
 
 
 def open_folder(config: Config) -> DataFolder:

@@ -14,7 +14,7 @@ from bot import cards, policy
 from bot.errors import ToolError
 from bot.models.base import Call
 from bot.policy import Approver, People
-from memory import grants, inbox, messages, outbox, requests, turns
+from memory import events, grants, inbox, messages, outbox, requests, turns
 from memory.audience import OWNER, Audience, Scope
 from memory.database import Rows, Tx
 from memory.ids import PersonId, PlaceId, RequestId, TurnId, place_source
@@ -219,7 +219,7 @@ class Broker:
     def _go_on(self, tx: Tx, request: Request, words: str, now: datetime) -> None:
         """Start the agent again in the place that the request came from, for those who heard it."""
         origin = _answered(tx, request)
-        event = inbox.Event(
+        event = events.Event(
             source=SOURCE,
             external_id=str(request.id),
             place=request.place,
@@ -230,7 +230,7 @@ class Broker:
             trust=request.trust,
             payload={"request": request.id, "status": request.status.value, "reply_to": origin},
         )
-        inbox.add_event(tx, event, now)
+        events.add(tx, event, now)
 
     # ------------------------------------------------------------------ cards
 

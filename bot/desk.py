@@ -46,9 +46,13 @@ class ServiceStatus:
     unset: Mapping[str, str] = field(default_factory=dict)
     """What is not configured, with the setting that would do it."""
 
+    halted: str = ""
+    """Since when everything is halted; empty when nothing is."""
+
     def lines(self) -> list[str]:
         """For a person: one line for each part, then the numbers."""
         return [
+            *([f"HALTED since {self.halted}: `carina release` or /halt release goes on"] if self.halted else []),
             *(f"{name}: {words}" for name, words in self.fronts.items()),
             *(f"{part}: not configured (set {setting})" for part, setting in self.unset.items()),
             *(f"model {model.model}: {model.words}" for model in self.models),
@@ -61,6 +65,7 @@ class ServiceStatus:
         models = [{"model": each.model, "state": str(each.state), "words": each.words} for each in self.models]
         return {
             "running": True,
+            "halted": self.halted,
             "constellation": self.constellation,
             "fronts": self.fronts,
             "not_configured": dict(self.unset),
@@ -87,6 +92,8 @@ class Desk:
         """Words on how each front end stands, by its name."""
         self.standings: Callable[[Iterable[str]], tuple[Standing, ...]] = lambda _names: ()
         """How models stand, given the names of those that agents use."""
+        self.halted: Callable[[], str] = str
+        """Since when everything is halted, empty when nothing is."""
         self.unset: Mapping[str, str] = {}
         """What is not configured, with the setting that would do it."""
 
@@ -102,6 +109,7 @@ class Desk:
             fronts={name: state() for name, state in self.front_states.items()},
             models=self.standings(model for _name, model in named_agents),
             unset=self.unset,
+            halted=self.halted(),
             **counts,
         )
 

@@ -7,6 +7,7 @@ from typing import Protocol, cast
 from bot.approving import Approvals
 from bot.config import Config
 from bot.desk import Desk
+from bot.halting import Halt
 from memory.clock import Clock
 from sources.base import Front
 
@@ -17,10 +18,11 @@ class Desks:
 
     desk: Desk
     approvals: Approvals
+    halt: Halt
 
 
 class _Connect(Protocol):
-    def __call__(self, config: Config, desk: Desk, approvals: Approvals, clock: Clock) -> Front: ...
+    def __call__(self, config: Config, desks: Desks, clock: Clock) -> Front: ...
 
 
 def connect_fronts(config: Config, desks: Desks, clock: Clock, *, wanted: bool = True) -> tuple[Front, ...]:
@@ -31,4 +33,4 @@ def connect_fronts(config: Config, desks: Desks, clock: Clock, *, wanted: bool =
         desks.desk.front_states["discord"] = lambda: "not connected: only a chat is running; `carina run` connects it"
         return ()
     connect = cast("_Connect", importlib.import_module("bot.discord_ui").connect)
-    return (connect(config, desks.desk, desks.approvals, clock),)
+    return (connect(config, desks, clock),)

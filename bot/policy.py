@@ -35,6 +35,7 @@ class Action(StrEnum):
     PERMITS = "see requests and lasting permissions"
     REVOKE = "end a lasting permission"
     AUDIT = "read the record of permissions"
+    HALT = "halt everything and release it"
 
 
 _LEAST = {
@@ -46,6 +47,7 @@ _LEAST = {
     Action.PERMITS: Standing.ADMIN,
     Action.REVOKE: Standing.ADMIN,
     Action.AUDIT: Standing.OWNER,
+    Action.HALT: Standing.ADMIN,
 }
 
 

@@ -81,9 +81,14 @@ class Router:
         self._settled = Pulse()
         self._running: set[asyncio.Task[None]] = set()
         self._intake: asyncio.Task[None] | None = None
+        self.on_message: Callable[[Notification], None] = lambda _notification: None
+        """Told of everything that is heard, before it is stored."""
+        self.halted = False
+        """Whether nothing is answered and nothing said; what arrives is stored all the same."""
 
     def receive(self, notification: Notification) -> None:
         """Take a notification; it is durable a moment later, in this order."""
+        self.on_message(notification)
         self._queue.put_nowait(notification)
 
     async def start(self, tasks: asyncio.TaskGroup) -> None:
@@ -92,6 +97,18 @@ class Router:
         for house in self._houses.values():
             await self._take_up(house)
         self._intake = tasks.create_task(self._take_in(), name="intake")
+
+    def halt(self) -> None:
+        """Stop every turn and every delivery now. Their rows stay as they are until `release`."""
+        self.halted = True
+        for task in self._running:
+            task.cancel()
+
+    def release(self) -> None:
+        """Go on with what was stopped, and with what arrived meanwhile."""
+        self.halted = False
+        for house in self._houses:
+            self.resume(house)
 
     def resume(self, house: ConstellationId) -> None:
         """Something was queued by other hands than a turn's: see to whatever waits."""
@@ -249,7 +266,7 @@ class Router:
         lanes = self._work[house.id].lanes
         if (place, group) in lanes:
             lanes[place, group].arrived()
-        elif self._tasks is not None and not self._stopping:
+        elif self._tasks is not None and not self._stopping and not self.halted:
             self._spawn(self._run_lane(house, place, group), f"lane {place}")
 
     async def _run_lane(self, house: House, place: PlaceId, group: GroupId) -> None:
@@ -289,7 +306,7 @@ class Router:
         couriers = self._work[house.id].couriers
         if place in couriers:
             couriers[place].wake()
-        elif self._tasks is not None and source in self._endpoints:
+        elif self._tasks is not None and source in self._endpoints and not self.halted:
             self._spawn(self._run_courier(house, place, source), f"courier {place}")
 
     async def _run_courier(self, house: House, place: PlaceId, source: str) -> None:

@@ -58,24 +58,6 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Event:
-    """Something that happened in the house itself and that an agent is to act on in a place: a decision, say.
-
-    `source` and `external_id` make it unique. `hearers` and `trust` are those of what it belongs to.
-    """
-
-    source: str
-    external_id: str
-    place: PlaceId
-    person: PersonId | None
-    group: GroupId
-    text: str
-    hearers: Scope
-    trust: Trust
-    payload: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class Accepted:
     """What became of an arrival. `turn` is the running turn whose words it changed, if any."""
 
@@ -136,41 +118,6 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         return None
     turn = _apply(tx, arrival, identifier, now)
     return Accepted(identifier, arrival.place.id, arrival.group if waiting else None, turn)
-
-
-def add_event(tx: Tx, event: Event, now: datetime) -> InboxId | None:
-    """Queue an event behind what waits in its place, for a turn of its own; None when it was queued before."""
-    identifier = InboxId(snowflakes.next())
-    values: dict[str, Value] = {
-        "id": identifier,
-        "source": event.source,
-        "external_id": event.external_id,
-        "kind": "event",
-        "place_id": event.place,
-        "person_id": event.person,
-        "group_id": event.group,
-        "payload": json.dumps(event.payload, ensure_ascii=False),
-        "audience": event.hearers.audience,
-        "status": Status.RECEIVED,
-        "alone": 1,
-        "received_at": to_text(now),
-    }
-    if not tx.insert("inbox", values, ignore=True):
-        return None
-    told = messages.Heard(
-        place=event.place,
-        person=None,
-        speaker="",
-        text=event.text,
-        source=event.source,
-        external_id=event.external_id,
-        audience=event.hearers.audience,
-        trust=event.trust,
-        at=now,
-        role="system",
-    )
-    tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (messages.add_heard(tx, told), identifier))
-    return identifier
 
 
 def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> TurnId | None:

@@ -78,6 +78,14 @@ async def inbox_retry(config: Config, row: int, *, as_json: bool) -> None:
     _print([await _ask(config, "inbox.retry", identifier=row)], as_json=as_json, empty="")
 
 
+async def switch(config: Config, operation: str, *, as_json: bool) -> None:
+    """Halt the running service, or let it go on. Raises UserError when none runs."""
+    folder = DataFolder(config.home)
+    if not config.home.exists() or folder.holder() is None:
+        raise UserError("no service runs on this data folder, so there is nothing to halt or release")
+    _print(await control.ask(folder, operation), as_json=as_json, empty="")
+
+
 async def permits_list(config: Config, *, as_json: bool) -> None:
     """List what waits for a yes, and what was allowed for longer."""
     found = await _ask(config, "permits.list")

@@ -105,6 +105,18 @@ def service_status(as_json: Json = False) -> None:
     _administer(status.show_status, as_json)
 
 
+@app.command()
+def halt(as_json: Json = False) -> None:
+    """Stop every answer and every message of the running service now, until `carina release`."""
+    _administer(administration.switch, as_json, "halt")
+
+
+@app.command()
+def release(as_json: Json = False) -> None:
+    """Go on after a halt."""
+    _administer(administration.switch, as_json, "release")
+
+
 @app.command("invite-url")
 def invite_url(
     application: Annotated[str, typer.Argument(help="The application's id, from Discord's developer portal.")],

@@ -234,6 +234,7 @@ class Approvals(Section):
     channel: DiscordId | Literal[""] = ""
     expires_hours: Annotated[float, Field(gt=0, le=24 * 30)] = 24
     quorum: int = Field(default=1, ge=1, le=20)
+    halt_phrase: str = "stop everything"
 
 
 class TerminalSettings(Section):

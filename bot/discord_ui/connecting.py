@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import discord
 
 from bot import logs
-from bot.approving import Approvals
 from bot.config import Config
-from bot.desk import Desk
 from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.commands import Tree, install
+from bot.discord_ui.halting import install_halt
+from bot.fronts import Desks
 from memory.clock import Clock
 from memory.ids import PlaceId
 from sources.base import Front
@@ -25,8 +25,9 @@ _MARK = "discord.commands"
 _BEGUN = "discord.begun"
 
 
-def connect(config: Config, desk: Desk, approvals: Approvals, clock: Clock) -> Front:
+def connect(config: Config, desks: Desks, clock: Clock) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
+    desk = desks.desk
 
     async def recent(place: PlaceId) -> Sequence[Known]:
         found = await desk.recent(place, _COMPARED)
@@ -46,7 +47,7 @@ def connect(config: Config, desk: Desk, approvals: Approvals, clock: Clock) -> F
         begun=begun,
         on_ready=lambda name: logs.ready("discord", name=name),
         commands=Commands(
-            install=lambda tree: _install(tree, desk, approvals, settings),
+            install=lambda tree: _install(tree, desks, settings),
             synced=functools.partial(desk.mark, _MARK),
             note=functools.partial(desk.set_mark, _MARK),
         ),
@@ -58,9 +59,10 @@ def connect(config: Config, desk: Desk, approvals: Approvals, clock: Clock) -> F
     return Front(source, source.endpoint, source.pause)
 
 
-def _install(tree: Tree, desk: Desk, approvals: Approvals, settings: DiscordSettings) -> None:
-    install(tree, desk, approvals.people, settings)
-    install_approvals(tree, approvals)
+def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
+    install(tree, desks.desk, desks.approvals.people, settings)
+    install_approvals(tree, desks.approvals)
+    install_halt(tree, desks.halt)
 
 
 def settings_of(config: Config) -> DiscordSettings:

@@ -67,6 +67,8 @@ class Setting:
     rates: Rates = NO_LIMITS
     terms: Terms | None = None
     """How people are asked; without it the owner alone, in the owner's messages."""
+    halted: bool = False
+    """As composition has it when the last run was halted."""
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further constellations, with the places that are theirs."""
 
@@ -178,6 +180,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         router = Router(constellations, houses, default, {SOURCE: platform}, lambda _source: made.patience)
         approvals = Approvals(constellations, default, kit.broker, made.clock, lambda: router.resume(default))
         service = Service(constellations, tuple(houses), router, made, platform, approvals, events, logs)
+        router.halted = made.halted
         async with _tasks() as tasks:
             await router.start(tasks)
             try:
