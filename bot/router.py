@@ -12,19 +12,19 @@ from typing import Any, TypeAlias
 
 import structlog
 
+from bot.arriving import to_arrival, with_reaction
 from bot.courier import Courier, Office
 from bot.kit import Kit
 from bot.lane import Lane, Patience
 from bot.notices import Notices
 from bot.transcript import queue_preview
 from memory import inbox, outbox
-from memory.audience import Trust
 from memory.constellation import Constellations
 from memory.database import Database, Tx
 from memory.errors import StoreError
 from memory.faults import commit_point
 from memory.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
-from memory.inbox import Accepted, Arrival, Heard
+from memory.inbox import Accepted, Arrival
 from sources.base import Endpoint, Kind, Notification, Place
 
 _ACCEPT = commit_point("inbox.accept")
@@ -220,7 +220,8 @@ class Router:
         def take(tx: Tx, arrivals: list[Arrival]) -> tuple[list[Accepted | None], bool]:
             gone = [each for each in arrivals if each.kind == Kind.DELETE]
             queued = [broker.card_gone(tx, each.source, each.subject, clock()) for each in gone]
-            return [inbox.accept(tx, arrival, clock()) for arrival in arrivals], any(queued)
+            told = [with_reaction(tx, arrival) for arrival in arrivals]
+            return [inbox.accept(tx, arrival, clock()) for arrival in told], any(queued)
 
         while True:
             try:
@@ -349,46 +350,3 @@ class Pulse:
 
 def _busy(couriers: Mapping[PlaceId, Courier]) -> bool:
     return any(not courier.waiting for courier in couriers.values())
-
-
-def to_arrival(notification: Notification, group: GroupId) -> Arrival:
-    """A notification as the inbox stores it: its text apart from the rest, so that an edit finds one copy."""
-    place, speaker = notification.place, notification.speaker
-    answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
-    return Arrival(
-        source=notification.source,
-        external_id=notification.external_id,
-        kind=notification.kind,
-        place=Heard(place.id, place.kind, place.name, place.audience, place.within),
-        person=speaker.id if speaker else None,
-        speaker=speaker.name if speaker else "",
-        trust=speaker.trust if speaker else Trust.STRANGER,
-        subject=notification.subject,
-        text=notification.text,
-        at=notification.at,
-        payload=_payload(notification),
-        group=group if answerable else None,
-        position=notification.position,
-    )
-
-
-def _payload(notification: Notification) -> dict[str, Any]:
-    payload: dict[str, Any] = {}
-    if notification.blocks:
-        payload["blocks"] = [
-            {"label": spec.label, "description": spec.description, "profile": spec.profile, "about": spec.about}
-            for spec in notification.blocks
-        ]
-    if notification.background:
-        payload["background"] = list(notification.background)
-    if (quoted := notification.quoted) is not None:
-        payload["quoted"] = {"speaker": quoted.speaker, "text": quoted.text, "by_us": quoted.by_us}
-    if notification.attachments:
-        payload["attachments"] = [
-            {"name": a.name, "content_type": a.content_type, "size": a.size, "text": a.text, "skipped": a.skipped}
-            for a in notification.attachments
-        ]
-        payload["images"] = [a.url for a in notification.attachments if a.content_type.startswith("image/") and a.url]
-    if notification.mentioned:
-        payload["mentioned"] = dict(notification.mentioned)
-    return payload

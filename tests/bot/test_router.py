@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bot.router import to_arrival
+from bot.arriving import to_arrival
 from memory import inbox
 from memory.audience import Trust
 from memory.database import connect
 from memory.ids import GroupId, PersonId
-from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Quoted
+from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
 from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts
 from tests.bot.stage import Setting, running, until
 
@@ -242,3 +242,19 @@ async def test_tasks_of_the_service_end_with_it(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await service.heard(said("hello", 1))
     assert len(asyncio.all_tasks()) == before
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (HALL, '(reacted with 👍 to a message of yours: "Tea is ready.")'),
+        (channel("port", "elsewhere"), "(reacted with 👍 to a message of yours)"),  # words of another place
+    ],
+)
+async def test_a_reaction_says_which_message_it_is_on(tmp_path: Path, place: Place, told: str) -> None:
+    async with running(tmp_path, Setting(model=ScriptedModel(says("Tea is ready.")))) as service:
+        await service.heard(said("tea?", 1))
+        mine = service.platform.posts[0].external_id
+        like = said("👍", 2, place, kind=Kind.REACTION, subject=mine, external_id="x/ann/👍/1", answer=False)
+        await service.heard(like)
+        assert await service.column("SELECT content FROM messages WHERE content LIKE '%👍%'") == [told]
