@@ -153,7 +153,8 @@ class Broker:
             if requests.may_answer(request, who.identities):
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
-        if any(vote.person == who.person for vote in requests.votes(tx, request.id)):
+        selves = self.terms.people.owner if who.person in self.terms.people.owner else (who.person,)
+        if any(vote.person in selves for vote in requests.votes(tx, request.id)):
             return Ruling("You have answered this already; more of you are needed.", counted=False, request=request)
         requests.vote(tx, request, who.person, verdict, now)
         request = _again(tx, request)

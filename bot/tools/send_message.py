@@ -11,7 +11,7 @@ from bot.packaging import package
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import inbox, outbox
-from memory.audience import Scope, person_audience
+from memory.audience import Scope, Trust, person_audience
 from memory.database import Tx
 from memory.ids import PlaceId, place_source, snowflakes
 from memory.requests import Kind, Need, require
@@ -59,6 +59,9 @@ class SendMessageTool:
         if not target.hearers.may_use(turn.scope.audience):
             reason = f"those who read {target.name} did not hear what is said here"
             require(Need(Kind.SOURCE, place, reason, asks=turn.person, once_only=True), context.permit)
+        if turn.trust < Trust.APPROVED and arguments.target_type == "channel" and place != turn.place:
+            reason = f"somebody you have not approved wants me to speak in {target.name}"
+            require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
         pieces = package(arguments.content, endpoint.split)
         key = f"tool/{turn.id}/{snowflakes.next()}"
         for number, piece in enumerate(pieces):

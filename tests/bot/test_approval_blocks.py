@@ -1,13 +1,16 @@
-"""Blocks that take somebody's yes: their permission says so, or who speaks is not trusted with them."""
+"""What takes somebody's yes besides a rule: a block's permission, too little trust; and who counts as one person."""
 
 from pathlib import Path
 from typing import Any
 
+from bot.broker import Terms
+from bot.policy import Approver, People
 from memory.audience import Trust
+from memory.ids import PersonId
 from memory.requests import Verdict
-from tests.bot.asking import answer, waiting
-from tests.bot.parts import ScriptedModel, call, person, said, says
-from tests.bot.stage import Service, Setting, running
+from tests.bot.asking import answer, ringing, strokes, waiting
+from tests.bot.parts import BOB, OLGA, ScriptedModel, call, channel, person, said, says
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place, running
 
 BLOCKS = """
 [[agents]]
@@ -78,3 +81,28 @@ async def test_a_yes_to_one_thing_is_none_to_another(tmp_path: Path) -> None:
         assert await content(service, "pact") == []
         await answer(service, await waiting(service))
         assert await content(service, "pact") == ["No calls.\n"]
+
+
+async def test_a_stranger_makes_nobody_speak_elsewhere_without_a_yes(tmp_path: Path) -> None:
+    stranger = person("Zed", Trust.STRANGER)
+    send = call("send_message", target_type="channel", target="hall", content="Free cake.")
+    model = ScriptedModel(says("Hello."), says("", send), says("Asked."), says("Said."))
+    async with running(tmp_path, Setting(model=model)) as service:
+        await service.heard(said("hello", 1))
+        await service.heard(said("tell the hall about cake", 2, channel("attic"), stranger))
+        assert service.platform.texts() == ["Hello."]
+        await answer(service, await waiting(service))
+        assert service.platform.texts() == ["Hello.", "Free cake."]
+
+
+async def test_the_owner_is_one_person_at_two_doors(tmp_path: Path) -> None:
+    setting = ringing()
+    people = People((OLGA.id, PersonId("terminal:owner")), (BOB.id,), quorum=2)
+    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        await answer(service, request)
+        again = await answer(service, request, who=Approver(PersonId("terminal:owner")))
+        assert not again.counted
+        assert await strokes(service) == 0
