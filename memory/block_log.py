@@ -237,17 +237,11 @@ def _peer(tx: Tx, block: BlockId, writer: Writer) -> int:
 
 def _insert_update(tx: Tx, block: BlockId, audience: str, stamp: Stamp, data: bytes) -> None:
     blob = seal(BlobKind.UPDATE, stamp.seq, data)
-    values: dict[str, Value] = {
-        "block_id": block,
-        "seq": blob.seq,
-        "update_blob": blob.data,
-        "digest": blob.digest,
-        "byte_size": len(blob.data),
-        "source": stamp.writer,
-        "audience": audience,
-        "created_at": to_text(stamp.at),
-    }
-    tx.insert("memory_block_updates", values)
+    tx.run(
+        "INSERT INTO memory_block_updates (block_id, seq, update_blob, digest, byte_size, source, audience, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (block, blob.seq, blob.data, blob.digest, len(data), stamp.writer, audience, to_text(stamp.at)),
+    )
 
 
 def _insert_checkpoint(tx: Tx, block: BlockId, audience: str, document: BlockDocument, stamp: Stamp) -> None:
