@@ -15,7 +15,7 @@ def utc_now() -> datetime:
 
 def to_text(moment: datetime) -> str:
     """As stored: ISO 8601 in UTC with milliseconds and a Z; sorts as text."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def from_text(text: str) -> datetime:
