@@ -13,6 +13,7 @@ from bot.broker import Broker
 from bot.chat import Chat
 from bot.config import Config
 from bot.desk import Desk
+from bot.erasing import Eraser
 from bot.errors import ConfigError
 from bot.fronts import Desks, connect_fronts
 from bot.halting import Halt
@@ -23,12 +24,14 @@ from bot.notices import Notices
 from bot.operations import Operations
 from bot.packaging import package
 from bot.preview import Previews
+from bot.privacy import Choices, Privacy
 from bot.rates import Rates
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.thinking import open_models
 from bot.tools import make_tools
 from bot.watchers import Broadcast, Typing
+from bot.why import Why
 from memory.clock import Clock, utc_now
 from memory.constellation import Constellations
 from memory.errors import StoreError
@@ -39,6 +42,7 @@ from sources.terminal import PERSON, PLACE, SOURCE, Journal, TerminalEndpoint, T
 
 _DRAIN_SECONDS = 20.0
 _OPEN_CONSTELLATIONS = 64
+_SETTLE_SECONDS = 5.0  # for what was heard before somebody is erased to be stored
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class App:
     desk: Desk
     approvals: Approvals
     halt: Halt
+    privacy: Privacy
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -62,6 +67,7 @@ class App:
             **self.operations.handlers(),
             **self.approvals.handlers(),
             **self.halt.handlers(),
+            **self.privacy.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
@@ -71,9 +77,11 @@ class App:
                 watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
                 previews = Previews(self.router, self.endpoints, tasks)
                 watching.enter_context(self.events.listen(previews))
+                await self.privacy.eraser.take_up()  # before anybody's words are used again
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
                 listening.append(tasks.create_task(self.approvals.watch(), name="expiry of requests"))
+                listening.append(tasks.create_task(self.privacy.eraser.run(), name="erasures"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -127,12 +135,20 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         halt = Halt(constellations, router, approvals.people, clock, config.approvals.halt_phrase)
         router.on_message = halt.hear
         await halt.restore()
+        choices = Choices(constellations, clock)
+        await choices.load()
+        router.withheld = choices.withheld
+        settle = functools.partial(router.taken_in, _SETTLE_SECONDS)
+        eraser = Eraser(constellations, folder.path, clock, settle, router.moved)
+        privacy = Privacy(constellations, approvals.people, choices, eraser, clock)
         desk.halted = lambda: halt.since
-        connected = (Front(*terminal), *connect_fronts(config, Desks(desk, approvals, halt), clock, wanted=fronts))
-        endpoints |= {front.source.name: front.endpoint for front in connected}
-        chat = Chat(constellations, house_id, router, terminal, events, approvals)
+        why = Why(constellations, house_id, approvals.people, clock)
         operations = Operations(constellations, house_id, router.answer)
-        yield App(router, chat, operations, desk, approvals, halt, connected, events, endpoints, folder)
+        desks = Desks(desk, approvals, halt, privacy, why, operations)
+        connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
+        endpoints |= {front.source.name: front.endpoint for front in connected}
+        chat = Chat(constellations, house_id, router, terminal, events, desks)
+        yield App(router, chat, operations, desk, approvals, halt, privacy, connected, events, endpoints, folder)
 
 
 def open_folder(config: Config) -> DataFolder:

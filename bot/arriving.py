@@ -1,13 +1,14 @@
 """From a notification of a source to an arrival of the inbox."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from memory import outbox
-from memory.audience import Trust
-from memory.database import Rows
+from memory import events, messages, outbox
+from memory.audience import Scope, Trust
+from memory.database import Rows, Tx
 from memory.ids import GroupId
-from memory.inbox import Arrival, Heard
+from memory.inbox import Accepted, Arrival, Heard
 from sources.base import Kind, Notification
 from sources.text import one_line
 
@@ -64,3 +65,28 @@ def with_reaction(rows: Rows, arrival: Arrival) -> Arrival:
     row = outbox.said_by_us(rows, arrival.source, arrival.subject)
     about = f': "{one_line(row.content, _EXCERPT)}"' if row is not None and row.place == arrival.place.id else ""
     return replace(arrival, text=f"(reacted with {arrival.text} to a message of yours{about})")
+
+
+def ask_again(tx: Tx, arrival: Arrival, accepted: Accepted | None, group: GroupId, now: datetime) -> bool:
+    """Let an agent store anew what an edit took away; whether there was anything. A running turn sees the edit itself.
+
+    The words are read from the message when the agent is asked, so that a later edit or deletion is followed too.
+    """
+    if accepted is None or accepted.forgot is None or accepted.turn is not None:
+        return False
+    place = arrival.place
+    edited = messages.by_external(tx, arrival.source, arrival.subject)
+    if edited is None:
+        return False
+    event = events.Event(
+        source="edit",
+        external_id=f"{arrival.source}/{arrival.external_id}",
+        place=edited.place,
+        person=edited.person,
+        group=group,
+        text=f"{edited.speaker} edited a message. What you had stored from its old words was removed.",
+        hearers=Scope(edited.audience, frozenset(place.within) if place.audience == edited.audience else frozenset()),
+        trust=edited.trust,
+        payload={"edited": edited.id, "status": "edited", "reply_to": edited.external_id},
+    )
+    return events.add(tx, event, now) is not None

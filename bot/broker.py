@@ -1,7 +1,7 @@
 """The permission broker: turns a call that may not run by itself into a question, and an answer into a permit.
 
-Every function works inside the transaction of what it belongs to: the question is stored with the call's
-result, the answer with the row that starts the agent again, the use of a yes with the effect.
+Every function works inside the transaction of what it belongs to: question with the call's result, answer with
+the row that starts the agent again, use of a yes with the effect.
 """
 
 import json
@@ -72,8 +72,6 @@ class Broker:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
 
-    # ------------------------------------------------------------------ the call
-
     def ask(self, tx: Tx, asking: Asking, need: Need, now: datetime) -> Permit | Request:
         """A permit when a grant covers the call; otherwise the question is stored and its cards are queued.
 
@@ -86,7 +84,10 @@ class Broker:
             return Permit(covers, earlier.request if earlier else None, found.id)
         request = self._request(tx, asking, need, covers, now)
         requests.ask(tx, request)
-        _note(tx, request, "asked", now)
+        before = earlier.request if earlier else None
+        if before is not None:  # its yes has become part of this question
+            requests.use(tx, before)
+        _note(tx, request, "asked", now, detail=f"after request {before}" if before is not None else "")
         self._queue_cards(tx, request, self._origin(tx, asking, request), now)
         return request
 
@@ -186,14 +187,22 @@ class Broker:
         )
 
     def decision(self, rows: Rows, request: Request, source: str = "") -> str:
-        """What was decided, by whom and when, in one line as it is written in a place of that source."""
+        """What was decided, by whom and when, in one line: for a place of that source, or without one for an agent."""
         said = requests.votes(rows, request.id)
         last = said[-1] if said else None
         order = (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS)
         given = [vote.verdict for vote in said if vote.verdict is not Verdict.DENY]
         shortest = min(given, key=order.index) if given else None
         who = cards.named(last.person, source) if last else "nobody"
+        if last and not source:
+            who = self._called(last.person, request)
         return cards.ruling(request, who, shortest, request.decided_at or request.created_at)
+
+    def _called(self, person: PersonId, request: Request) -> str:
+        """What an agent calls somebody who decided: what they are, not their number."""
+        if person == request.person:
+            return "the person you are talking to"
+        return "the owner" if person in self.terms.people.owner else "an admin"
 
     def expire(self, tx: Tx, now: datetime) -> list[Request]:
         """Close what nobody answered in time; the agents are told."""
@@ -238,7 +247,8 @@ class Broker:
     def _origin(self, rows: Rows, asking: Asking, request: Request) -> cards.Origin:
         place = inbox.place(rows, request.place)
         name = place.name if place is not None and place.name else request.place
-        return cards.Origin(asking.agent, asking.speaker or "somebody", name)
+        speaker = asking.speaker or (messages.name_of(rows, request.person, request.hearers) if request.person else "")
+        return cards.Origin(asking.agent, speaker or "somebody", name)
 
     def _queue_cards(self, tx: Tx, request: Request, origin: cards.Origin, now: datetime) -> None:
         in_person = request.person is not None and request.approvers == (request.person,)
@@ -250,20 +260,40 @@ class Broker:
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
         _queue_card(tx, request, cards.card(request, origin, may_read=may_read), chain, now)
 
-    def _show(self, tx: Tx, request: Request, now: datetime, words: str = "") -> None:
-        """Edit every card of a request to what came of it; one that was not sent yet is not sent any more."""
+    def _show(self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None) -> None:
+        """Edit every card of a request to what came of it; one that was not sent yet is not sent any more.
+
+        `asked` stands there instead of what the card asked.
+        """
         final = request.status is not Status.WAITING
         for row in outbox.of_prefix(tx, f"card/{request.id}/"):
             if "card" not in row.detail or (final and outbox.withdraw(tx, row.id)):
                 continue
             # What cards say is known by their first rows; each edit begins with that text again.
             detail = {"edits": row.key, "buttons": None if final else row.detail["card"]}
-            key = f"card/{request.id}/shown/{row.id}/{'end' if final else now.timestamp()}"
-            text = cards.outcome(row.content, words or self.decision(tx, request, row.source))
+            key = f"card/{request.id}/shown/{row.id}/{words or request.status}/{'end' if final else now.timestamp()}"
+            text = cards.outcome(
+                row.content if asked is None else asked, words or self.decision(tx, request, row.source)
+            )
+            if asked is not None:
+                outbox.empty(tx, row.id)
             outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
 
+    def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
+        """A message was deleted: what was asked because of it is taken back, and a card of ours is shown again.
+
+        Whether anything was queued.
+        """
+        message = messages.by_external(tx, source, external_id)
+        asked = [] if message is None else requests.about(tx, message.id)
+        for request in asked:
+            if requests.forget(tx, request.id, now):
+                _note(tx, request, "withdrawn", now)
+            self._show(tx, _again(tx, request), now, "Taken back: the message that this came from was deleted", "")
+        return bool(asked) or self.card_gone(tx, source, external_id, now)
+
     def card_gone(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
-        """Somebody deleted a message of ours: show the card again if it was one that still waits, a few times."""
+        """Show a card again that somebody deleted while it waits, a few times."""
         row = outbox.said_by_us(tx, source, external_id)
         if row is None or "card" not in row.detail:
             return False
@@ -304,6 +334,9 @@ def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
         call = {"id": f"approved_{request.id}", "name": request.tool, "arguments": request.arguments, "permit": permit}
         body = {"text": "", "calls": [call], "model": "", "finish": "tools"}
         turns.add_step(tx, turn, "answer", body, now)
+    elif request.status is Status.WITHDRAWN:
+        text = "The request was taken back since: nothing was done, and nothing is to be done."
+        turns.add_step(tx, turn, "note", {"text": text}, now)
     elif request.status is Status.USED:
         text = "The approved call was begun before, and nobody saw how it ended. Do not repeat it; tell the person."
         turns.add_step(tx, turn, "note", {"text": text}, now)

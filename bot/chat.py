@@ -10,13 +10,16 @@ from collections.abc import AsyncGenerator
 from contextlib import ExitStack
 from typing import Any
 
-from bot.approving import Approvals
+from bot.errors import UserError
 from bot.events import Complete, Failed, TextChunk, TurnEvent
+from bot.fronts import Desks
 from bot.policy import Approver
 from bot.router import Router
 from bot.watchers import Broadcast
+from bot.why import Curious
+from bot.why_text import account_text
 from memory import messages
-from memory.audience import OWNER, Scope
+from memory.audience import OWNER, Scope, Trust
 from memory.constellation import Constellations
 from memory.ids import ConstellationId
 from memory.requests import Status, Verdict
@@ -37,14 +40,14 @@ class Chat:
         router: Router,
         terminal: tuple[TerminalSource, TerminalEndpoint],
         events: Broadcast,
-        approvals: Approvals,
+        desks: Desks,
     ) -> None:
         self._constellations = constellations
         self._house = house
         self._router = router
         self._source, self._endpoint = terminal
         self._events = events
-        self._approvals = approvals
+        self._approvals, self._why, self._privacy = desks.approvals, desks.why, desks.privacy
 
     async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
@@ -73,8 +76,10 @@ class Chat:
         """Pass a line on; the same `external_id` again is the same line.
 
         `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is what came
-        of it, "goes_on" whether an agent says something about it here.
+        of it, "goes_on" whether an agent says something about it here. `/why` asks about the last answer.
         """
+        if text.strip() == "/why":
+            return {"id": external_id, "answer": await self._last_explained(), "goes_on": False}
         if re.match(r"/(approve|deny)\b", text.strip()) and not _ANSWER.fullmatch(text.strip()):
             words = "That is /approve <request> [once|hour|always] or /deny <request>, with the number on the card."
             return {"id": external_id, "answer": words, "goes_on": False}
@@ -84,8 +89,18 @@ class Chat:
             request = ruling.request if ruling.counted else None
             goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
             return {"id": external_id, "answer": ruling.words, "goes_on": goes_on}
+        if words := self._privacy.words_withheld(PERSON):
+            return {"id": external_id, "answer": words, "goes_on": False}
         self._router.receive(self._source.hear(text, external_id))
         return {"id": external_id}
+
+    async def _last_explained(self) -> str:
+        curious = Curious(Approver(PERSON, door="terminal"), Scope(OWNER), PLACE.id, Trust.OWNER)
+        try:
+            explained = await self._why.newest(curious)
+        except UserError as error:
+            return str(error)
+        return account_text(explained.account, PERSON)
 
     async def _history(self, limit: int) -> list[dict[str, Any]]:
         if limit <= 0:

@@ -102,7 +102,7 @@ class Desk:
         named = next(known.name for known in self._constellations.all() if known.id == self._house)
         async with self._constellations.use(self._house) as database:
             found, counts = await database.read(lambda rows: (agents.agents(rows), _counts(rows)))
-        named_agents = tuple((agent.name, agent.model or self._default_model) for agent in found)
+        named_agents = tuple((agent.name, self.model_of(agent)) for agent in found)
         return ServiceStatus(
             constellation=named,
             agents=named_agents,
@@ -135,6 +135,15 @@ class Desk:
 
         async with self._constellations.use(self._house) as database:
             return await database.read(read)
+
+    async def agents(self) -> list[Agent]:
+        """Who lives here; names, settings and rules are nobody's words."""
+        async with self._constellations.use(self._house) as database:
+            return await database.read(agents.agents)
+
+    def model_of(self, agent: Agent) -> str:
+        """The model an agent uses: its own, else the service's."""
+        return agent.model or self._default_model
 
     async def cursors(self, source: str) -> dict[PlaceId, str]:
         """How far each place of a source was read."""

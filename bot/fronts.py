@@ -8,6 +8,9 @@ from bot.approving import Approvals
 from bot.config import Config
 from bot.desk import Desk
 from bot.halting import Halt
+from bot.operations import Operations
+from bot.privacy import Privacy
+from bot.why import Why
 from memory.clock import Clock
 from sources.base import Front
 
@@ -19,6 +22,9 @@ class Desks:
     desk: Desk
     approvals: Approvals
     halt: Halt
+    privacy: Privacy
+    why: Why
+    operations: Operations
 
 
 class _Connect(Protocol):

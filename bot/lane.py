@@ -150,8 +150,10 @@ class Lane:
         return turn
 
     def _begin_new(self, tx: Tx, head: InRow) -> TurnId | None:
-        """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit."""
-        now = self._kit.clock()
+        """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
+        now, fresh = self._kit.clock(), inbox.get(tx, head.id)
+        if fresh is None or fresh.status is not inbox.Status.RECEIVED:
+            return None  # taken back, or its person erased, since it was looked at
         rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
         return None if refuse(tx, self._kit.rates, rows, now) else begin_turn(tx, rows, now)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, StrEnum
 
-from memory.audience import Trust
+from memory.audience import OWNER, Audience, Scope, Trust
 from memory.ids import PersonId
 from memory.requests import Kind, Need, Request, Status, Verdict, may_answer
 from memory.turns import Turn
@@ -36,6 +36,12 @@ class Action(StrEnum):
     REVOKE = "end a lasting permission"
     AUDIT = "read the record of permissions"
     HALT = "halt everything and release it"
+    INBOX = "see what arrived and have it tried again"
+    PRIVACY = "see, export, pause and erase what is kept about themselves"
+    PRIVACY_OF_OTHERS = "see, export, pause and erase what is kept about somebody else"
+    WHY = "ask why something was said"
+    CHANGE_OWN = "forget, correct or keep to direct messages what is their own"
+    CHANGE_ANY = "forget or correct what others said, except in their direct messages"
 
 
 _LEAST = {
@@ -48,6 +54,12 @@ _LEAST = {
     Action.REVOKE: Standing.ADMIN,
     Action.AUDIT: Standing.OWNER,
     Action.HALT: Standing.ADMIN,
+    Action.INBOX: Standing.ADMIN,
+    Action.PRIVACY: Standing.PERSON,
+    Action.PRIVACY_OF_OTHERS: Standing.OWNER,
+    Action.WHY: Standing.PERSON,
+    Action.CHANGE_OWN: Standing.PERSON,
+    Action.CHANGE_ANY: Standing.OWNER,
 }
 
 
@@ -143,6 +155,50 @@ def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution
     else:
         return None
     return Need(Kind.TOOL, tool, reason, once_only=caution.once_only)
+
+
+class Change(StrEnum):
+    """What somebody does to one memory."""
+
+    FORGET = "forget"
+    CORRECT = "correct"
+    NARROW = "narrow"
+
+
+_DONE = {Change.FORGET: "forgotten", Change.CORRECT: "corrected", Change.NARROW: "kept to direct messages"}
+
+
+@dataclass(frozen=True)
+class Held:
+    """A memory as far as rights go: whose words it holds, who knows it, and what can be done to its kind at all."""
+
+    people: tuple[PersonId, ...]
+    audience: Audience
+    changes: Collection[Change]
+
+
+def change_refusal(people: People, who: Approver, change: Change, held: Held) -> str:
+    """Why somebody may not do that to a memory, in words for them; empty when they may.
+
+    That they may know it where they ask is for whoever reads it to see to.
+    """
+    if change not in held.changes:
+        return f"This is nothing that can be {_DONE[change]}."
+    own = people.owner if who.person in people.owner else (who.person,)
+    theirs = not set(own).isdisjoint(held.people) and may(people, who, Action.CHANGE_OWN)
+    alone = theirs and set(own).issuperset(held.people)
+    any_other = may(people, who, Action.CHANGE_ANY) and Scope(OWNER).may_use(held.audience)
+    match change:
+        case Change.NARROW if alone:
+            return ""
+        case Change.NARROW:
+            return "Only the person whose words these are, and nobody else's with them, can keep them to themselves."
+        case Change.CORRECT if alone or any_other:
+            return ""
+        case Change.FORGET if theirs or any_other:
+            return ""
+        case _:
+            return f"This is not yours to be {_DONE[change]}: it holds words of others."
 
 
 def refusal(request: Request, who: Approver, verdict: Verdict) -> str:

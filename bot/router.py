@@ -6,13 +6,15 @@ lanes concerned. Lanes and couriers exist while there is work and hold their con
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import structlog
 
-from bot.arriving import to_arrival, with_reaction
+from bot.arriving import ask_again, to_arrival, with_reaction
 from bot.courier import Courier, Office
 from bot.kit import Kit
 from bot.lane import Lane, Patience
@@ -23,7 +25,7 @@ from memory.constellation import Constellations
 from memory.database import Database, Tx
 from memory.errors import StoreError
 from memory.faults import commit_point
-from memory.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
+from memory.ids import ConstellationId, GroupId, PersonId, PlaceId, TurnId, place_source
 from memory.inbox import Accepted, Arrival
 from sources.base import Endpoint, Kind, Notification, Place
 
@@ -83,6 +85,8 @@ class Router:
         self._intake: asyncio.Task[None] | None = None
         self.on_message: Callable[[Notification], None] = lambda _notification: None
         """Told of everything that is heard, before it is stored."""
+        self.withheld: Callable[[PersonId | None], bool] = lambda _person: False
+        """Whether nothing that a person says is stored or answered; edits and deletions still follow through."""
         self.halted = False
         """Whether nothing is answered and nothing said; what arrives is stored all the same."""
 
@@ -185,6 +189,18 @@ class Router:
             for source in open_now:
                 self._open_courier(house, place, source)
 
+    async def taken_in(self, seconds: float) -> None:
+        """Wait until what was heard so far is stored; for at most `seconds`, while the database refuses."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._queue.join()
+
+    def moved(self, house: ConstellationId, turns: Collection[TurnId]) -> None:
+        """Other hands ended these turns or began them again: they look again, and so does whatever waits."""
+        for lane in self._work[house].lanes.values() if house in self._work else ():
+            for turn in turns:
+                lane.changed(turn)
+
     def answer(self, house: ConstellationId, place: PlaceId, group: GroupId) -> None:
         """Something waits in a lane."""
         self._open_lane(self._houses[house], place, group)
@@ -218,10 +234,14 @@ class Router:
         clock, broker = house.kit.clock, house.kit.broker
 
         def take(tx: Tx, arrivals: list[Arrival]) -> tuple[list[Accepted | None], bool]:
-            gone = [each for each in arrivals if each.kind == Kind.DELETE]
-            queued = [broker.card_gone(tx, each.source, each.subject, clock()) for each in gone]
-            told = [with_reaction(tx, arrival) for arrival in arrivals]
-            return [inbox.accept(tx, arrival, clock()) for arrival in told], any(queued)
+            taken, queued = [], False
+            for arrival, notification in zip(arrivals, found, strict=True):
+                if arrival.kind == Kind.DELETE:
+                    queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
+                accepted = self._take(tx, with_reaction(tx, arrival), clock())
+                queued |= ask_again(tx, arrival, accepted, house.choose(notification.place), clock())
+                taken.append(accepted)
+            return taken, queued
 
         while True:
             try:
@@ -243,6 +263,13 @@ class Router:
                 self._wake(house, row)
         if queued:
             self.resume(house.id)
+
+    def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
+        """Take an arrival in; of somebody who is not to be heard no more than how far the place was read."""
+        if arrival.kind in (Kind.MESSAGE, Kind.REACTION) and self.withheld(arrival.person):
+            inbox.note_place(tx, arrival, now)
+            return None
+        return inbox.accept(tx, arrival, now)
 
     def _wake(self, house: House, row: Accepted) -> None:
         if row.turn is not None:

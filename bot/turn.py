@@ -20,7 +20,7 @@ from memory.database import Database, Rows, Tx
 from memory.faults import Point, call_point, commit_point, outside
 from memory.ids import TurnId, place_source
 from memory.inbox import InRow
-from memory.turns import Turn
+from memory.turns import Turn, TurnMoved
 from memory.usage import Spent, record
 
 _JOIN = commit_point("turn.join")
@@ -54,11 +54,19 @@ class TurnRunner:
     async def run(self) -> bool:
         """Go on until the turn is over (True) or `stopping` is set and a step is stored (False)."""
         over = False
-        while not over and not self.stopping:
+        while not over:
             material, move, more = await self._db.read(self._look)
-            if more and open_call(material) is None and await self._join(material):
-                continue
-            over = await self._make(move, material)
+            if self.stopping and not isinstance(move, Finish):  # what is answered already is said before the end
+                break
+            if material.turn.status != "running":
+                self._kit.watch(events.Complete(self._turn, material.turn.place))
+                return True  # ended by other hands: its person was erased
+            try:
+                if more and open_call(material) is None and await self._join(material):
+                    continue
+                over = await self._make(move, material)
+            except TurnMoved:
+                continue  # nothing of it was stored
         return over
 
     def _look(self, rows: Rows) -> tuple[Material, Move, bool]:
@@ -151,6 +159,7 @@ class TurnRunner:
 
         def work(tx: Tx) -> None:
             turns.add_step(tx, turn, "answer", body, now)
+            turns.note_shown(tx, turn, context.shown_blocks(material))
             record(tx, turn, spent, now)
 
         await self._db.write(_ANSWER, work)
@@ -161,6 +170,7 @@ class TurnRunner:
         turn, now = material.turn, self._kit.clock()
 
         def work(tx: Tx) -> Ending:
+            turns.require_current(tx, turn)
             fresh = context.look(tx, turn, material.agent)
             if wordings(fresh) != wordings(material):
                 return False  # changed in the last moment: the next look decides
@@ -184,8 +194,9 @@ class TurnRunner:
 
         def work(tx: Tx) -> None:
             self._kit.broker.withdraw(tx, turn.id, now)
-            turns.restart(tx, turn)
-            turns.add_step(tx, turn, "joined", {"messages": wordings(material)}, now)
+            turns.require_current(tx, turn)
+            begun_again = turns.restart(tx, turn)
+            turns.add_step(tx, begun_again, "joined", {"messages": wordings(material)}, now)
 
         await self._db.write(_RESTART, work)
         return False

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import regex
 
+from memory import turns
 from memory.audience import Audience, Scope, Trust, may_write_down, person_audience
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value
@@ -134,9 +135,8 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     text = storable(text).strip()
     if not text:
         raise Refused("there is nothing to append")
-    content = f"{entry.content}\n{text}"
-    _refuse_long(content)
-    return _store(tx, _with_origin(replace(entry, content=content, updated_at=now, last_seen=now), origin), origin.turn)
+    content = checked_content(f"{entry.content}\n{text}")
+    return store(tx, _with_origin(replace(entry, content=content, updated_at=now, last_seen=now), origin), origin.turn)
 
 
 def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
@@ -262,10 +262,7 @@ def to_entry(row: Row) -> Entry:
 
 def _checked(new: NewEntry) -> NewEntry:
     """The entry as it is stored; raises `Refused` with what to change."""
-    content = storable(new.content).strip()
-    if not content:
-        raise Refused("an entry needs content")
-    _refuse_long(content)
+    content = checked_content(new.content)
     if not 0 <= new.importance <= 1:
         raise Refused(f"importance is 0 to 1, not {new.importance}")
     if new.category and (len(new.category) > _MAX_CATEGORY or not _CATEGORY.fullmatch(new.category)):
@@ -278,16 +275,21 @@ def _checked(new: NewEntry) -> NewEntry:
     return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
 
 
+def checked_content(text: str) -> str:
+    """Words as an entry holds them; raises `Refused` when there are none or too many."""
+    content = storable(text).strip()
+    if not content:
+        raise Refused("an entry needs content")
+    if len(content) > MAX_CONTENT:
+        raise Refused(f"an entry holds {MAX_CONTENT} characters, this would be {len(content)}; split it")
+    return content
+
+
 def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
     tags = tuple(dict.fromkeys(storable(tag).strip() for tag in given))
     if len(tags) > _MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
         raise Refused(f"an entry has at most {_MAX_TAGS} tags of 1 to {_MAX_TAG} characters each")
     return tags
-
-
-def _refuse_long(content: str) -> None:
-    if len(content) > MAX_CONTENT:
-        raise Refused(f"an entry holds {MAX_CONTENT} characters, this would be {len(content)}; split it")
 
 
 def _refuse_taken(rows: Rows, agent: AgentId, label: str, audience: Audience) -> None:
@@ -318,7 +320,7 @@ def _reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
         reinforcement=entry.reinforcement + 1,
         last_seen=now,
     )
-    return _store(tx, _with_origin(stronger, new.origin), new.origin.turn)
+    return store(tx, _with_origin(stronger, new.origin), new.origin.turn)
 
 
 def _with_origin(entry: Entry, origin: Origin) -> Entry:
@@ -328,7 +330,7 @@ def _with_origin(entry: Entry, origin: Origin) -> Entry:
     return replace(entry, people=tuple(people), messages=tuple(messages), trust=min(entry.trust, origin.trust))
 
 
-def _store(tx: Tx, entry: Entry, turn: TurnId | None) -> Entry:
+def store(tx: Tx, entry: Entry, turn: TurnId | None) -> Entry:
     """Write a changed entry; its turn stays the first one, a further one is noted as using it."""
     columns = _columns(replace(entry, turn=entry.turn or turn))
     assignments = ", ".join(f"{column} = :{column}" for column in columns)
@@ -380,10 +382,10 @@ def _family(rows: Rows, entry: EntryId) -> list[EntryId]:
 
 
 def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
-    """Take entries away by id with their notes of use, for what follows a deletion; how many there were."""
-    ids = json.dumps(list(entries))
-    tx.run("DELETE FROM turn_uses WHERE kind = 'entry' AND row_id IN (SELECT value FROM json_each(?))", (ids,))
-    return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+    """Take entries away by id, for what follows a deletion; how many there were."""
+    named = list(entries)
+    turns.forget_uses(tx, "entry", named)
+    return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(named),))
 
 
 def _of_person(person: PersonId) -> tuple[str, tuple[str, ...]]:

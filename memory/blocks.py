@@ -327,11 +327,12 @@ def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
 
 
 def _edit(tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[BlockDocument], None]) -> Block:
-    block = _writable(tx, author, label, operation)
+    block, decision = _writable(tx, author, label, operation)
     opened = open_block(tx, block.id, author.writer, author.now)
     change(opened.document)
     text = opened.document.text()
     _require_fits(block.address, block.char_limit, len(block.content), len(text))
+    _require_yes(tx, author, block, operation, decision)  # not for what would be refused anyway
     if not save_change(tx, opened, Stamp(author.writer, author.turn, opened.next_seq, author.now), author.policy):
         return block
     trust = min(block.trust, author.trust)
@@ -340,8 +341,8 @@ def _edit(tx: Tx, author: Author, label: str, operation: Operation, change: Call
     return replace(block, content=text, trust=trust, updated_at=from_text(to_text(author.now)))
 
 
-def _writable(tx: Tx, author: Author, label: str, operation: Operation) -> Block:
-    """The instance that this author may change, made from the template where only another audience has one."""
+def _writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
+    """The instance that this author may change, or may with a yes; made from the template where others have one."""
     template, ours = author.template, author.scope.audience
     fits = template is not None and (template.owner, template.label) == (author.agent, label)
     if template and fits and not _own(tx, author.agent, label, ours):
@@ -349,8 +350,7 @@ def _writable(tx: Tx, author: Author, label: str, operation: Operation) -> Block
     block = find_block(tx, author.agent, label, author.scope)
     decision = _decision(block, author.writer, operation)
     if may_write_down(author.scope, block.audience):
-        _require_yes(tx, author, block, operation, decision)
-        return block
+        return block, decision
     others = [
         other.address
         for other in visible_blocks(tx, author.agent, author.scope)

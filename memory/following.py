@@ -1,4 +1,4 @@
-"""What goes with words that are taken back: everything that was derived from them.
+"""What goes with words that are taken back, or kept to a narrower audience: everything that was derived from them.
 
 A message that its author deletes takes along what was learned from it and what we said with it; so does an entry
 that somebody asks to forget.
@@ -6,13 +6,16 @@ that somebody asks to forget.
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from memory import archival, messages, outbox
 from memory.archival import Entry
+from memory.audience import Audience
 from memory.database import Row, Tx
 from memory.fulltext import content_words
 from memory.ids import MessageId, PersonId
+from memory.messages import Message
 
 
 def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
@@ -20,11 +23,30 @@ def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
 
     An entry that holds words of several messages goes as well: nobody can tell which words were whose.
     """
-    sql = """SELECT * FROM archival_entries WHERE message_id = :id
-             OR :id IN (SELECT value FROM json_each(metadata, '$._messages'))"""
-    entries = [archival.to_entry(row) for row in tx.all(sql, {"id": message})]
+    entries = _learned(tx, message)
     for entry in entries:
         forget_words(tx, entry, archival.derived_messages(tx, entry), None, at)
+    return archival.remove(tx, [entry.id for entry in entries])
+
+
+def follow_edit(tx: Tx, old: Message, new_text: str, at: datetime) -> int:
+    """Let what was derived from a message follow its edit; how many entries went.
+
+    Words that the author took out go: the entries learned from the message that hold one, and our words with them,
+    also those of the turn that answered it. An edit that only adds, or mends a word that nobody kept, changes nothing.
+    """
+    gone = set(content_words(old.text)) - set(content_words(new_text))
+    if not gone:
+        return 0
+    entries = [entry for entry in _learned(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
+    for entry in entries:
+        forget_words(tx, entry, archival.derived_messages(tx, entry), None, at)
+    sql = "SELECT * FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL AND deleted_at IS NULL"
+    ours = tx.all(sql, (old.batch,))
+    holding = [row for row in ours if not gone.isdisjoint(content_words(f"{row['content']} {row['tool_args'] or ''}"))]
+    ids = [MessageId(row["id"]) for row in holding]
+    messages.redact(tx, ids, at)
+    outbox.forget(tx, ids)
     return archival.remove(tx, [entry.id for entry in entries])
 
 
@@ -37,15 +59,61 @@ def forget_words(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: Per
     """
     marks = json.dumps(list(holding))
     sql = "SELECT * FROM messages WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
-    told = [row for row in tx.all(sql, (marks,)) if _holds(row, entry, asking)]
+    told = [row for row in tx.all(sql, (marks,)) if _holds(row, entry.content, asking)]
     ids = [MessageId(row["id"]) for row in told]
     messages.redact(tx, ids, at)
     outbox.forget(tx, ids)
     return sum(row["role"] == "user" or (row["role"] == "assistant" and row["tool_call_id"] is None) for row in told)
 
 
-def _holds(row: Row, entry: Entry, asking: PersonId | None) -> bool:
+def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
+    """Let an entry be used by a narrower audience only, and with it what was said where it was learned from.
+
+    For an entry of one person's words. Only rows of that person's own turns go along, and only of the audience that
+    the entry had: what others were told with it was said in places that this person need not know.
+    """
+    taken = "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ?"
+    label = None if tx.one(taken, (entry.agent, entry.label, to)) is not None else entry.label
+    held = archival.derived_messages(tx, entry)
+    _narrow(tx, held, (entry.content, entry.people[0], entry.audience), to)
+    return archival.store(tx, replace(entry, audience=to, label=label), None)
+
+
+def narrow_message(tx: Tx, message: Message, to: Audience) -> int:
+    """The same for what a person said: the message, our echo of it, and the entries learned from it.
+
+    Gives how many entries stay as they are, because they hold words of others too.
+    """
+    if message.person is None:
+        raise ValueError(f"message {message.id} is nobody's")
+    batch = tx.all("SELECT id FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (message.batch,))
+    _narrow(tx, [row["id"] for row in batch], (message.text, message.person, message.audience), to)
+    messages.narrow(tx, [message.id], to)
+    mixed = 0
+    for entry in _learned(tx, message.id):
+        if entry.people != (message.person,):
+            mixed += 1
+        elif entry.audience == message.audience:
+            narrow_entry(tx, entry, to)
+    return mixed
+
+
+def _narrow(tx: Tx, holding: Iterable[MessageId], words: tuple[str, PersonId, Audience], to: Audience) -> None:
+    content, person, audience = words
+    sql = """SELECT * FROM messages WHERE deleted_at IS NULL AND person_id = ? AND audience = ?
+             AND id IN (SELECT value FROM json_each(?))"""
+    found = tx.all(sql, (person, audience, json.dumps(list(holding))))
+    messages.narrow(tx, [MessageId(row["id"]) for row in found if _holds(row, content, person)], to)
+
+
+def _learned(tx: Tx, message: MessageId) -> list[Entry]:
+    sql = """SELECT * FROM archival_entries WHERE message_id = :id
+             OR :id IN (SELECT value FROM json_each(metadata, '$._messages'))"""
+    return [archival.to_entry(row) for row in tx.all(sql, {"id": message})]
+
+
+def _holds(row: Row, content: str, asking: PersonId | None) -> bool:
     if row["role"] == "user":
         return asking is not None and row["person_id"] == asking
     words = content_words(f"{row['content']} {row['tool_args'] or ''}")
-    return not set(content_words(entry.content)).isdisjoint(words)
+    return not set(content_words(content)).isdisjoint(words)

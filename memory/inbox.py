@@ -16,7 +16,7 @@ from memory import messages
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.following import forget_derived
+from memory.following import follow_edit, forget_derived
 from memory.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 
 
@@ -65,6 +65,8 @@ class Accepted:
     place: PlaceId
     group: GroupId | None
     turn: TurnId | None = None
+    forgot: MessageId | None = None
+    """The message whose edit took away what had been stored from it."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
     if about_other and messages.by_external(tx, arrival.source, arrival.subject) is None:
         return None
     if not about_other:  # a deletion may know less of its place than the message did
-        _note_place(tx, arrival, now)
+        note_place(tx, arrival, now)
     identifier = InboxId(snowflakes.next())
     waiting = arrival.group is not None and not about_other
     values: dict[str, Value] = {
@@ -116,15 +118,24 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
     }
     if not tx.insert("inbox", values, ignore=True):
         return None
+    if arrival.kind == "edit":
+        return Accepted(identifier, arrival.place.id, None, *_apply_edit(tx, arrival))
     turn = _apply(tx, arrival, identifier, now)
     return Accepted(identifier, arrival.place.id, arrival.group if waiting else None, turn)
 
 
+def _apply_edit(tx: Tx, arrival: Arrival) -> tuple[TurnId | None, MessageId | None]:
+    """The running turn whose words it changed, and the message if something stored from it went."""
+    old = messages.by_external(tx, arrival.source, arrival.subject)
+    changed = messages.edit_heard(tx, arrival.source, arrival.subject, arrival.text, arrival.at)
+    if old is None or changed is None:
+        return None, None
+    forgot = follow_edit(tx, old, changed.text, arrival.at)
+    return _running_turn(tx, changed.id), changed.id if forgot else None
+
+
 def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> TurnId | None:
     match arrival.kind:
-        case "edit":
-            changed = messages.edit_heard(tx, arrival.source, arrival.subject, arrival.text, arrival.at)
-            return None if changed is None else _running_turn(tx, changed.id)
         case "delete":
             return _apply_delete(tx, arrival, now)
         case _:
@@ -147,14 +158,21 @@ def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> Turn
 
 
 def _apply_delete(tx: Tx, arrival: Arrival, now: datetime) -> TurnId | None:
+    old = messages.by_external(tx, arrival.source, arrival.subject)
     changed = messages.delete_heard(tx, arrival.source, arrival.subject, arrival.at)
-    if changed is None:
+    if old is None or changed is None:
         return None
+    follow_edit(tx, old, "", arrival.at)
     forget_derived(tx, changed.id, arrival.at)
+    forget_payload(tx, changed.id, now)
+    return _running_turn(tx, changed.id)
+
+
+def forget_payload(tx: Tx, message: MessageId, now: datetime) -> None:
+    """Forget what came with a message whose words are taken back; what nobody has taken up yet is not answered."""
     sql = """UPDATE inbox SET payload = '{}', status = iif(status = 'received', 'done', status),
              done_at = iif(status = 'received', ?, done_at) WHERE message_id = ?"""
-    tx.run(sql, (to_text(now), changed.id))
-    return _running_turn(tx, changed.id)
+    tx.run(sql, (to_text(now), message))
 
 
 def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
@@ -162,7 +180,8 @@ def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
     return None if row is None or row["turn_id"] is None else TurnId(row["turn_id"])
 
 
-def _note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
+def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
+    """Note where something was heard and how far the place was read, and nothing else of it."""
     sql = """INSERT INTO places (id, source, kind, name, audience, within, cursor, heard_at)
         VALUES (:id, :source, :kind, :name, :audience, :within, nullif(:cursor, ''), :now)
         ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, audience = excluded.audience, within = excluded.within,
@@ -191,12 +210,12 @@ def place(rows: Rows, identifier: PlaceId) -> Heard | None:
     return Heard(PlaceId(row["id"]), row["kind"], row["name"], Audience(row["audience"]), within)
 
 
-def named_place(rows: Rows, name: str, scope: Scope) -> Heard | None:
-    """The place of that name or id, if the scope may know of it; of several the one that was heard of last."""
+def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Heard]:
+    """The places that the scope may know of; those heard of last come first."""
     condition, parameters = scope.sql("audience")
-    sql = f"SELECT id FROM places WHERE (id = ? OR name = ?) AND {condition} ORDER BY heard_at DESC LIMIT 1"
-    row = rows.one(sql, (name, name, *parameters))
-    return None if row is None else place(rows, PlaceId(row["id"]))
+    sql = f"SELECT id FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT ?"
+    found = (place(rows, PlaceId(row["id"])) for row in rows.all(sql, (*parameters, limit)))
+    return [each for each in found if each is not None]
 
 
 def open_lanes(rows: Rows) -> list[tuple[PlaceId, GroupId]]:

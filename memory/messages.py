@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from memory import turns
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value
@@ -199,6 +200,21 @@ def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
     )
 
 
+def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
+    """Let only that audience use these rows from now on; a call and its result go together. How many changed.
+
+    For who may say so of their own words; that the audience is a narrower one is for the caller to see to.
+    """
+    named = json.dumps(list(messages))
+    return tx.run(
+        """UPDATE messages SET audience = :audience WHERE audience <> :audience AND (
+            id IN (SELECT value FROM json_each(:named)) OR (batch_id, tool_call_id) IN (
+                SELECT batch_id, tool_call_id FROM messages WHERE tool_call_id IS NOT NULL
+                AND id IN (SELECT value FROM json_each(:named))))""",
+        {"audience": audience, "named": named},
+    )
+
+
 def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
     """Note that a turn answers these messages; how many there were."""
     return tx.run(
@@ -251,6 +267,14 @@ def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
     return None if row is None else to_message(row)
 
 
+def name_of(rows: Rows, person: PersonId, scope: Scope) -> str:
+    """The name under which a person spoke last where the scope may know it; empty when nobody heard them there."""
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND {condition} ORDER BY id DESC LIMIT 1"
+    row = rows.one(sql, (person, *parameters))
+    return "" if row is None else str(row["speaker"])
+
+
 def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
     """The newest messages of people in a place that the platform knows by id, oldest first.
 
@@ -299,11 +323,8 @@ def count_person(rows: Rows, person: PersonId) -> int:
 def erase_person(tx: Tx, person: PersonId) -> int:
     """Remove those rows altogether; how many. What agents said to the person where others heard it loses the name."""
     condition, parameters = _of_person(person)
-    tx.run(
-        "DELETE FROM turn_uses WHERE kind = 'message' "
-        f"AND row_id IN (SELECT CAST(id AS TEXT) FROM messages WHERE {condition})",
-        parameters,
-    )
+    named = tx.all(f"SELECT id FROM messages WHERE {condition}", parameters)
+    turns.forget_uses(tx, "message", [str(row["id"]) for row in named])
     erased = tx.run(f"DELETE FROM messages WHERE {condition}", parameters)
     tx.run("UPDATE messages SET person_id = NULL WHERE person_id = ?", (person,))
     return erased

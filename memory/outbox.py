@@ -128,6 +128,12 @@ def withdraw(tx: Tx, identifier: OutboxId) -> bool:
     return tx.run(sql, (identifier,)) == 1
 
 
+def empty(tx: Tx, identifier: OutboxId) -> None:
+    """Forget what a row said, and what it would say elsewhere; that it was said stays."""
+    sql = "UPDATE outbox SET content = '', detail = json_remove(detail, '$.files', '$.else') WHERE id = ?"
+    tx.run(sql, (identifier,))
+
+
 def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
     """Everything that one turn said or is about to say, in order."""
     return [_row(row) for row in rows.all("SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))]

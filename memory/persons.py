@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from memory import archival, block_log, grants, inbox, messages, outbox, requests, turns, usage
+from memory import archival, block_log, grants, inbox, messages, outbox, privacy, requests, turns, usage
 from memory.database import Rows, Tx
 from memory.ids import PersonId
 
@@ -48,6 +48,9 @@ STORES: tuple[PersonStore, ...] = (
         "memory_block_writers",
     ),
 )
+
+GLOBAL_STORES: tuple[PersonStore, ...] = (_store("identities", privacy, "users", "user_identities", "places"),)
+"""Those of global.db. What stays there of a person is the choice they made and the record of their erasures."""
 
 
 def count_all(rows: Rows, person: PersonId) -> dict[str, int]:

@@ -17,7 +17,7 @@ from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.errors import StoreError
-from memory.ids import AgentId, GrantId, GroupId, PersonId, PlaceId, RequestId, TurnId, snowflakes
+from memory.ids import AgentId, GrantId, GroupId, MessageId, PersonId, PlaceId, RequestId, TurnId, snowflakes
 
 
 class Kind(StrEnum):
@@ -180,6 +180,22 @@ def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Reques
     sql = """SELECT * FROM permission_requests WHERE status IN (SELECT value FROM json_each(?))
              ORDER BY id DESC LIMIT ?"""
     return [_request(row) for row in rows.all(sql, (json.dumps(list(status)), limit))]
+
+
+def about(rows: Rows, message: MessageId) -> list[Request]:
+    """Every request of the turns that answered a message."""
+    sql = """SELECT * FROM permission_requests WHERE turn_id IN
+             (SELECT turn_id FROM inbox WHERE message_id = ? AND turn_id IS NOT NULL) ORDER BY id"""
+    return [_request(row) for row in rows.all(sql, (message,))]
+
+
+def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
+    """Take a request back and forget what it asked; False when it was decided and used before."""
+    sql = """UPDATE permission_requests SET arguments = '', reason = '', subject = '', covers = '[]', pattern = '{}',
+             decided_at = coalesce(decided_at, ?),
+             status = iif(status IN ('waiting', 'approved'), 'withdrawn', status) WHERE id = ? RETURNING status"""
+    row = tx.one(sql, (to_text(now), identifier))
+    return row is not None and row["status"] == "withdrawn"
 
 
 def count_waiting(rows: Rows, place: PlaceId) -> int:

@@ -1,5 +1,8 @@
 """Turns and their steps: what an agent has thought so far, so that a restart goes on where it stopped.
 
+`turn_uses` keeps which rows an answer used. When such a row is taken away, its note becomes of kind `gone` and loses
+the id: that there was something is all that is left.
+
 A step is one row of our own JSON ("v": 1), written as it happens. Kinds and bodies:
 `joined` {"messages": [[id, revision], ...]} which messages the turn answers, and in which wording they were read;
 `answer` {"text", "calls": [{"id", "name", "arguments"}], "model", "finish"} one model answer, or a call that was
@@ -11,7 +14,8 @@ A finished turn's steps become messages and go.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
@@ -24,6 +28,10 @@ StepKind: TypeAlias = Literal["joined", "answer", "tool_started", "tool_result",
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
 
 _VERSION = 1
+
+
+class TurnMoved(Exception):
+    """The turn was ended, or begun again, by other hands than its worker's: look again before anything is written."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +100,19 @@ def started(
     return [from_text(row["started_at"]) for row in found]
 
 
+def require_current(rows: Rows, turn: Turn) -> None:
+    """Raise TurnMoved unless the turn still runs as its worker knows it.
+
+    Whoever writes for a turn asks in the same transaction: an erasure that came between may not be undone by it.
+    """
+    row = rows.one("SELECT status, restarts FROM turns WHERE id = ?", (turn.id,))
+    if row is None or row["status"] != "running" or row["restarts"] != turn.restarts:
+        raise TurnMoved(f"turn {turn.id} was ended or begun again by other hands")
+
+
 def add_step(tx: Tx, turn: Turn, kind: StepKind, body: dict[str, Any], now: datetime) -> int:
-    """Append a step; gives its number, from 1."""
+    """Append a step; gives its number, from 1. Raises TurnMoved."""
+    require_current(tx, turn)
     row = tx.one("SELECT coalesce(max(seq), 0) + 1 AS seq FROM turn_steps WHERE turn_id = ?", (turn.id,))
     seq = int(row["seq"]) if row is not None else 1
     text = json.dumps({"v": _VERSION, **body}, ensure_ascii=False)
@@ -128,10 +147,12 @@ def steps(rows: Rows, turn: TurnId) -> list[Step]:
     return found
 
 
-def restart(tx: Tx, turn: Turn) -> None:
-    """Forget what the turn thought: the words it answers have changed."""
+def restart(tx: Tx, turn: Turn) -> Turn:
+    """Forget what the turn thought: the words it answers have changed. Gives the turn as it is then."""
     drop_steps(tx, turn.id)
+    tx.run("DELETE FROM turn_uses WHERE turn_id = ?", (turn.id,))
     tx.run("UPDATE turns SET restarts = restarts + 1 WHERE id = ?", (turn.id,))
+    return replace(turn, restarts=turn.restarts + 1)
 
 
 def drop_steps(tx: Tx, turn: TurnId) -> None:
@@ -149,6 +170,20 @@ def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block"], row
     """Remember that the turn's answer used a row, for saying why."""
     values: dict[str, Value] = {"turn_id": turn.id, "kind": kind, "row_id": row_id}
     tx.insert("turn_uses", {**values, "audience": turn.scope.audience}, ignore=True)
+
+
+def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId]) -> None:
+    """Remember which blocks a model was shown, all in one statement."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT ?, 'block', value, ? FROM json_each(?)
+             WHERE true ON CONFLICT DO NOTHING"""
+    tx.run(sql, (turn.id, turn.scope.audience, json.dumps(list(blocks))))
+
+
+def forget_uses(tx: Tx, kind: Literal["entry", "message"], rows: Iterable[str]) -> None:
+    """Keep of the uses of rows that are taken away only that there was one."""
+    sql = """UPDATE turn_uses SET kind = 'gone', row_id = lower(hex(randomblob(8)))
+             WHERE kind = ? AND row_id IN (SELECT value FROM json_each(?))"""
+    tx.run(sql, (kind, json.dumps(list(rows))))
 
 
 def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:

@@ -75,8 +75,10 @@ class Model:
                     known.text, known.edited_at = heard.text, heard.at
             case Kind.DELETE if known is not None:
                 known.text, known.gone = "", True
-            case Kind.MESSAGE | Kind.REACTION:
+            case Kind.MESSAGE:
                 self.rows[heard.external_id] = Row(heard.text)
+            case Kind.REACTION:
+                self.rows[heard.external_id] = Row(f"(reacted with {heard.text} to a message of yours)")
             case _:
                 pass
 

@@ -14,9 +14,11 @@ from bot.app import open_folder
 from bot.approving import Approvals, approval_terms
 from bot.broker import Broker
 from bot.config import Config
+from bot.erasing import Eraser
 from bot.errors import CallError, UserError
 from bot.houses import open_house
 from bot.operations import Operations
+from bot.privacy import Choices, Privacy, receipt_lines, seen_lines
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import DatabaseOutdated
@@ -124,6 +126,44 @@ async def permits_audit(config: Config, limit: int, *, as_json: bool) -> None:
     _print(rows, as_json=as_json, empty="Nothing was ever asked.")
 
 
+async def privacy_see(config: Config, person: str, *, as_json: bool) -> None:
+    """Print how much is kept about somebody."""
+    found = await _ask(config, "privacy.see", person=person)
+    if as_json:
+        _print_data(found)
+    else:
+        _print_lines(seen_lines(found, you=False))
+
+
+async def privacy_export(config: Config, person: str, *, as_json: bool) -> None:
+    """Print everything that is kept about somebody: as one document, or a line for each row."""
+    found = await _ask(config, "privacy.export", person=person)
+    if as_json:
+        _print_data(found)
+        return
+    rows = [
+        {"constellation": name, "store": store, "row": json.dumps(row, ensure_ascii=False)}
+        for name, stores in found["constellations"].items()
+        for store, held in stores.items()
+        for row in held
+    ]
+    _print(rows, as_json=False, empty="Nothing is kept about them.")
+
+
+async def privacy_choose(config: Config, person: str, choice: str, *, as_json: bool) -> None:
+    """Pause, opt out or resume for somebody."""
+    _print([await _ask(config, "privacy.choose", person=person, choice=choice)], as_json=as_json, empty="")
+
+
+async def privacy_erase(config: Config, person: str, *, as_json: bool) -> None:
+    """Erase somebody, however long that takes, and print the receipt."""
+    receipt = await _ask(config, "privacy.erase", None, person=person)
+    if as_json:
+        _print_data(receipt)
+    else:
+        _print_lines(receipt_lines(receipt))
+
+
 def invite(application: str) -> str:
     """The install link for an application. Raises CallError for what is no id."""
     if not re.fullmatch(r"[0-9]{1,20}", application):
@@ -134,19 +174,24 @@ def invite(application: str) -> str:
     return invite_url(int(application))
 
 
-async def _ask(config: Config, operation: str, **arguments: Any) -> Any:
-    """Ask the service that holds the folder, or do it here when none does."""
+async def _ask(config: Config, operation: str, within: float | None = 30, **arguments: Any) -> Any:
+    """Ask the service that holds the folder, waiting so many seconds, or do it here when none does."""
     folder = DataFolder(config.home)
     if not folder.global_db.exists():
         raise UserError(f"there is no data in {config.home} yet; `carina run` or `carina chat` begins")
     if folder.holder() is not None:
-        return await control.ask(folder, operation, **arguments)
+        return await control.ask(folder, operation, within=within, **arguments)
     with folder.lock():
         async with Constellations.open(folder.path, utc_now) as constellations:
             house, _answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
             operations = Operations(constellations, house, lambda *_lane: None)
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
-            return await {**operations.handlers(), **approvals.handlers()}[operation](**arguments)
+            choices = Choices(constellations, utc_now)
+            await choices.load()
+            eraser = Eraser(constellations, folder.path, utc_now)
+            privacy = Privacy(constellations, approvals.people, choices, eraser, utc_now)
+            handlers = {**operations.handlers(), **approvals.handlers(), **privacy.handlers()}
+            return await handlers[operation](**arguments)
 
 
 def _files(folder: DataFolder) -> list[tuple[Kind, Any]]:
@@ -159,6 +204,10 @@ def _files(folder: DataFolder) -> list[tuple[Kind, Any]]:
 
 def _statuses(folder: DataFolder) -> list[Status]:
     return [status(path, kind) for kind, path in _files(folder)]
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    Console(highlight=False, soft_wrap=True).print("\n".join(lines), markup=False)
 
 
 def _print_data(data: Any) -> None:

@@ -29,11 +29,14 @@ app = typer.Typer(
 database = typer.Typer(help="The database files: their version, migration, size.")
 inbox = typer.Typer(help="What arrived and how it was answered.")
 permits = typer.Typer(help="What agents ask to do, and what they were allowed.")
+privacy = typer.Typer(help="What is kept about a person: seen, exported, paused, erased.")
 app.add_typer(database, name="db")
 app.add_typer(inbox, name="inbox")
 app.add_typer(permits, name="permits")
+app.add_typer(privacy, name="privacy")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Person = Annotated[str, typer.Argument(help="The person's id, such as discord:1234 or terminal:owner.")]
 LogJson = Annotated[bool, typer.Option("--log-json", help="Log one JSON object a line.")]
 
 
@@ -206,6 +209,50 @@ def permits_revoke(grant: int, as_json: Json = False) -> None:
 def permits_audit(limit: Annotated[int, typer.Option(min=1, max=100_000)] = 100, as_json: Json = False) -> None:
     """Print the record of every question, answer and use, newest first."""
     _administer(administration.permits_audit, as_json, limit)
+
+
+@privacy.command("see")
+def privacy_see(person: Person, as_json: Json = False) -> None:
+    """Show how much is kept about somebody."""
+    _administer(administration.privacy_see, as_json, person)
+
+
+@privacy.command("export")
+def privacy_export(person: Person, as_json: Json = False) -> None:
+    """Print everything that is kept about somebody, as JSON."""
+    _administer(administration.privacy_export, as_json, person)
+
+
+@privacy.command("pause")
+def privacy_pause(person: Person, as_json: Json = False) -> None:
+    """Keep and answer nothing that somebody says, until they resume."""
+    _administer(administration.privacy_choose, as_json, person, "paused")
+
+
+@privacy.command("optout")
+def privacy_optout(person: Person, as_json: Json = False) -> None:
+    """Never keep or answer what somebody says, until they resume."""
+    _administer(administration.privacy_choose, as_json, person, "opted_out")
+
+
+@privacy.command("resume")
+def privacy_resume(person: Person, as_json: Json = False) -> None:
+    """Hear somebody again."""
+    _administer(administration.privacy_choose, as_json, person, "")
+
+
+@privacy.command("erase")
+def privacy_erase(
+    person: Person,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Erase everything that is kept about somebody, and print the receipt."""
+    if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise CallError("privacy erase: nobody can be asked here whether it is meant; expected --yes")
+    if not yes and not typer.confirm(f"Erase everything that is kept about {person}? It cannot be brought back."):
+        return
+    _administer(administration.privacy_erase, as_json, person)
 
 
 def _administer(work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *arguments: Any) -> None:

@@ -22,7 +22,8 @@ KEY_OF_PROVIDER = {
 }
 EXTRA_OF_PROVIDER = {"google": "google.genai", "groq": "groq", "mistral": "mistralai"}
 """Providers that are installed with `carina[<provider>]`, and the module that shows whether they are."""
-DEFAULT_TOOLS = ("context", "recall", "search", "send_message")
+TOOLS = ("context", "recall", "search", "send_message")
+"""Every tool there is; an agent has all of them unless its table names some."""
 DEFAULT_PROMPT = """\
 You are {name}, a companion with a memory of your own. Your core blocks are always before you; older talk and notes \
 are found with `search` and `recall`. Write down what will matter later with `context` and `recall`, in few words and \
@@ -86,6 +87,9 @@ Name: TypeAlias = Annotated[str, _pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 
 Label: TypeAlias = Annotated[str, _pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
 DiscordId: TypeAlias = Annotated[
     str, BeforeValidator(_number_as_text), _pattern(r"[0-9]{1,20}", "a Discord id, which is digits only")
+]
+OptionalId: TypeAlias = Annotated[
+    str, BeforeValidator(_number_as_text), _pattern(r"[0-9]{0,20}", "a Discord id, which is digits only, or nothing")
 ]
 PlaceName: TypeAlias = Annotated[
     str,
@@ -174,7 +178,7 @@ class Agent(Section):
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
     context_budget: int | None = Field(default=None, ge=1000)
-    tools: tuple[Label, ...] = DEFAULT_TOOLS
+    tools: tuple[Label, ...] = TOOLS
     rules: tuple[ToolRule, ...] = ()
     blocks: tuple[Block, ...] = ()
 
@@ -185,6 +189,13 @@ class Agent(Section):
             return given
         name = given.get("name", "Carina")
         return {"system_prompt": DEFAULT_PROMPT.format(name=name), "blocks": default_blocks(name), **given}
+
+    @validate_model(mode="after")
+    def _tools_exist(self) -> "Agent":
+        for tool in self.tools:
+            if tool not in TOOLS:
+                raise ValueError(f'tools among {", ".join(TOOLS)}, not "{tool}"')
+        return self
 
     @validate_model(mode="after")
     def _rules_name_tools(self) -> "Agent":
@@ -231,7 +242,7 @@ class DiscordSettings(Section):
 
 
 class Approvals(Section):
-    channel: DiscordId | Literal[""] = ""
+    channel: OptionalId = ""
     expires_hours: Annotated[float, Field(gt=0, le=24 * 30)] = 24
     quorum: int = Field(default=1, ge=1, le=20)
     halt_phrase: str = "stop everything"

@@ -15,6 +15,7 @@ from bot.policy import Approver
 from memory.grants import Grant
 from memory.requests import Request, Verdict
 from sources.discord.buttons import PATTERN
+from sources.discord.link import REFUSED
 
 Interaction: TypeAlias = discord.Interaction[Any]
 Tree: TypeAlias = app_commands.CommandTree[Any]
@@ -61,9 +62,9 @@ def _buttons(approvals: Approvals) -> type[discord.ui.DynamicItem[discord.ui.But
                 await _details(interaction, approvals, self.request, who)
             elif self.offer in list(Verdict):
                 ruling = await approvals.answer(self.request, who, Verdict(self.offer))
-                await interaction.followup.send(ruling.words, ephemeral=True)
+                await _tell(interaction, ruling.words)
             else:
-                await interaction.followup.send("This button means nothing to me.", ephemeral=True)
+                await _tell(interaction, "This button means nothing to me.")
 
     return Answer
 
@@ -75,21 +76,32 @@ async def _defer(interaction: Interaction) -> bool:
     except discord.NotFound:
         _log.warning("interaction_too_late", hint="it was pressed more than 3 seconds ago; nothing was done")
         return False
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be pressed again")
+        return False
     return True
+
+
+async def _tell(interaction: Interaction, text: str, **more: Any) -> None:
+    """Answer who asked. When that cannot be said any more, what was done stands nevertheless."""
+    try:
+        await interaction.followup.send(text, ephemeral=True, **more)
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="what was decided stands")
 
 
 async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:
     try:
         words, arguments = await approvals.details(request, who)
     except UserError as error:
-        await interaction.followup.send(str(error), ephemeral=True)
+        await _tell(interaction, str(error))
         return
     shown = f"{words}\n```json\n{arguments}\n```"
     if len(shown) <= _LONGEST:
-        await interaction.followup.send(shown, ephemeral=True)
+        await _tell(interaction, shown)
         return
     file = discord.File(io.BytesIO(arguments.encode()), filename=f"request-{request}.json")
-    await interaction.followup.send(words, file=file, ephemeral=True)
+    await _tell(interaction, words, file=file)
 
 
 def _approve(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
@@ -136,10 +148,10 @@ async def _answer(interaction: Interaction, approvals: Approvals, request: str, 
     if not await _defer(interaction):
         return
     if not request.isdecimal():
-        await interaction.followup.send("A request is named by its number, as on its card.", ephemeral=True)
+        await _tell(interaction, "A request is named by its number, as on its card.")
         return
     ruling = await approvals.answer(int(request), approver_of(interaction, "command"), verdict)
-    await interaction.followup.send(ruling.words, ephemeral=True)
+    await _tell(interaction, ruling.words)
 
 
 def _list(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
@@ -157,7 +169,7 @@ def _list(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
         else:
             lines = ["\n**Allowed until revoked or over**", *map(_grant_line, held)]
             text += "\n".join(lines if held else [*lines, "nothing"])
-        await interaction.followup.send(text[:_LONGEST], ephemeral=True)
+        await _tell(interaction, text[:_LONGEST])
 
     return command
 
@@ -173,9 +185,9 @@ def _revoke(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
                 raise UserError("A permission is named by its number; `/permits list` shows them.")
             gone = await approvals.revoke(int(permit), approver_of(interaction, "command"))
         except UserError as error:
-            await interaction.followup.send(str(error), ephemeral=True)
+            await _tell(interaction, str(error))
             return
-        await interaction.followup.send(f"Ended: {_grant_line(gone)}", ephemeral=True)
+        await _tell(interaction, f"Ended: {_grant_line(gone)}")
 
     @command.autocomplete("permit")
     async def permits(interaction: Interaction, typed: str) -> Choices:

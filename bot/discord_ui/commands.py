@@ -29,8 +29,10 @@ _HELP = """**Talk to me** by mentioning me, answering one of my messages, or in 
 I remember what you tell me. What you say in a direct message stays there: I never use it where others can read.
 `/search` finds what was said or stored, as far as you may know it here.
 `/memory show` shows what I keep in mind here.
+`/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
 `/status` says how I am doing (for my owner and admins).
-`/permits list` shows what waits for your yes; `/approve` and `/deny` answer it."""
+`/permits list` shows what waits for your yes; `/approve` and `/deny` answer it.
+`/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too."""
 
 
 def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:

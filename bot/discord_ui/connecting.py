@@ -10,6 +10,9 @@ from bot.config import Config
 from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.halting import install_halt
+from bot.discord_ui.house import install_house
+from bot.discord_ui.privacy import install_privacy
+from bot.discord_ui.why import install_why
 from bot.fronts import Desks
 from memory.clock import Clock
 from memory.ids import PlaceId
@@ -51,6 +54,7 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
             synced=functools.partial(desk.mark, _MARK),
             note=functools.partial(desk.set_mark, _MARK),
         ),
+        withheld=desks.privacy.choices.withheld,
         clock=clock,
     )
     settings = settings_of(config)
@@ -63,6 +67,9 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install(tree, desks.desk, desks.approvals.people, settings)
     install_approvals(tree, desks.approvals)
     install_halt(tree, desks.halt)
+    install_privacy(tree, desks.privacy)
+    install_why(tree, desks.why, settings)
+    install_house(tree, desks.desk, desks.operations, desks.approvals.people)
 
 
 def settings_of(config: Config) -> DiscordSettings:

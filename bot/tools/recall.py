@@ -50,7 +50,7 @@ class RecallTool:
         "a year, naming who it is about. Find entries again with search."
     )
     arguments: type[Arguments] = RecallArguments
-    caution = Caution()
+    caution = Caution(bound=("operation",))
 
     def work(self, tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
         match arguments.operation:

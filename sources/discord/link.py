@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 import aiohttp
 import discord
 
+from memory.ids import PersonId
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -41,6 +43,9 @@ class Recent(Generic[K, V]):
     def values(self) -> list[V]:
         return list(self._values.values())
 
+    def items(self) -> list[tuple[K, V]]:
+        return list(self._values.items())
+
 
 class Link:
     """The client of the moment, and what was seen through it.
@@ -58,6 +63,8 @@ class Link:
         self.sent: Recent[int, int] = Recent(5_000)
         self.withdrawn: Recent[int, None] = Recent(1_000)
         self.hooks: Recent[int, None] = Recent(1_000)
+        self.withheld: Callable[[PersonId], bool] = lambda _person: False
+        """Whether a person chose that nothing they say is heard: then it is not quoted either."""
 
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))

@@ -21,7 +21,7 @@ from sources.discord.hearing import Author, Heard, Reaction, Surroundings
 from sources.discord.lanes import Lanes
 from sources.discord.link import Link, Recent
 from sources.discord.looking import Lookout
-from sources.discord.places import Spot, place_of, spot_of
+from sources.discord.places import Spot, person_id, place_of, spot_of
 from sources.discord.reading import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.settings import DiscordSettings, Mode
 from sources.fetch import Fetcher
@@ -125,7 +125,8 @@ class Ears:
 
     def _wants_thread(self, message: discord.Message, heard: Heard, spot: Spot) -> bool:
         public = spot.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)
-        return self._settings.auto_thread and heard.calls_us and public
+        withheld = self._link.withheld(person_id(heard.author.id))
+        return self._settings.auto_thread and heard.calls_us and public and not withheld
 
     async def _complete(
         self,
@@ -192,8 +193,9 @@ class Ears:
     def _around(self, spot: Spot, shared: tuple[int, ...], author: Author) -> Surroundings:
         people = self._people.get(spot.id) or self._people.put(spot.id, Recent(KEEP_PEOPLE))
         people.put(author.id, author.shown)
+        names = tuple(name for one, name in people.items() if not self._link.withheld(person_id(one)))
         place = place_of(spot, self._settings, shared)
-        return Surroundings(self._link.me, spot, place, self._settings, tuple(people.values()))
+        return Surroundings(self._link.me, spot, place, self._settings, names)
 
     def _idle(self, spot: Spot, heard: Heard) -> bool:
         """Whether recent lines should come with it; in direct messages all lines were heard anyway."""

@@ -10,7 +10,7 @@ import structlog
 from memory.faults import call_point, outside
 from sources.discord.hearing import background_line, readable
 from sources.discord.link import REFUSED, Link, Recent
-from sources.discord.places import Spot, spot_of
+from sources.discord.places import Spot, person_id, spot_of
 from sources.discord.reading import heard_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten
@@ -143,7 +143,7 @@ class Lookout:
         return [line async for line in lines]
 
     def _line(self, message: discord.Message) -> str:
-        if message.author.id in self._settings.deny.persons:
+        if message.author.id in self._settings.deny.persons or self._link.withheld(person_id(message.author.id)):
             return ""
         text = readable(heard_of(message, self._link), self._link.me)
         return background_line(message.author.display_name, text) if text else ""

@@ -8,6 +8,7 @@ from sources.base import Quoted
 from sources.discord.attachments import Offered
 from sources.discord.hearing import Author, Heard
 from sources.discord.link import Link
+from sources.discord.places import person_id
 from sources.text import flatten, one_line
 
 _SAID = (discord.MessageType.default, discord.MessageType.reply)
@@ -62,7 +63,7 @@ def _quoted(message: discord.Message, link: Link) -> Quoted | None:
     if message.type is not discord.MessageType.reply or message.reference is None:
         return None
     answered = message.reference.resolved
-    if not isinstance(answered, discord.Message):
+    if not isinstance(answered, discord.Message) or link.withheld(person_id(answered.author.id)):
         return None
     name = flatten(answered.author.display_name) or str(answered.author.id)
     return Quoted(str(answered.id), name, one_line(answered.content), by_us=link.ours(answered))

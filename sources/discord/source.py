@@ -12,6 +12,7 @@ import structlog
 
 from memory.clock import Clock, utc_now
 from memory.faults import call_point, outside
+from memory.ids import PersonId
 from sources.base import Deliver, Notification
 from sources.discord.client import Commands, PlainClient, ShardedClient, make_client
 from sources.discord.errors import GatewayRefused, MissingIntent, WrongToken
@@ -57,6 +58,8 @@ class Wiring:
     on_ready: Callable[[str], None] = lambda _: None
     on_missing: Callable[[frozenset[str]], None] = lambda _: None
     commands: Commands | None = None
+    withheld: Callable[[PersonId], bool] = lambda _: False
+    """Whether a person chose that nothing they say is heard."""
     clock: Clock = utc_now
 
 
@@ -102,6 +105,7 @@ class DiscordSource:
         self._settings = settings
         self._wiring = wiring
         self._link = Link()
+        self._link.withheld = wiring.withheld
         self._standing = _Standing(sharded=settings.sharded)
         self._lanes: Lanes | None = None
         self._paused = False

@@ -1,6 +1,7 @@
 """The real service around the parts: configuration, constellations, stores, router. Model and platform are not real."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from structlog.typing import EventDict
 from bot.approving import Approvals
 from bot.broker import Broker, Terms
 from bot.config import load_config
+from bot.erasing import Eraser
 from bot.events import TurnEvent
 from bot.houses import Answering, open_house
 from bot.kit import Kit, Limits
@@ -21,6 +23,7 @@ from bot.models.base import Model
 from bot.notices import Notices
 from bot.packaging import package
 from bot.policy import People
+from bot.privacy import Choices, Privacy
 from bot.rates import NO_LIMITS, Rates
 from bot.router import House, Router
 from bot.tools import make_tools
@@ -83,6 +86,7 @@ class Service:
     setting: Setting
     platform: Platform
     approvals: Approvals
+    privacy: Privacy
     events: list[TurnEvent]
     logs: list[EventDict]
     crashed: bool = False
@@ -179,9 +183,15 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         default = next(iter(houses))
         router = Router(constellations, houses, default, {SOURCE: platform}, lambda _source: made.patience)
         approvals = Approvals(constellations, default, kit.broker, made.clock, lambda: router.resume(default))
-        service = Service(constellations, tuple(houses), router, made, platform, approvals, events, logs)
+        choices = Choices(constellations, made.clock)
+        await choices.load()
+        router.withheld = choices.withheld
+        eraser = Eraser(constellations, folder, made.clock, functools.partial(router.taken_in, 5), router.moved)
+        privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock)
+        service = Service(constellations, tuple(houses), router, made, platform, approvals, privacy, events, logs)
         router.halted = made.halted
         async with _tasks() as tasks:
+            await privacy.eraser.take_up()
             await router.start(tasks)
             try:
                 yield service

@@ -12,8 +12,10 @@ from simcord.env import Env
 
 from bot.config import load_config
 from bot.desk import Desk
-from bot.discord_ui.commands import install
+from bot.discord_ui.commands import Tree, install
+from bot.discord_ui.house import install_house
 from bot.houses import open_house
+from bot.operations import Operations
 from bot.policy import People
 from memory import blocks, messages
 from memory.audience import Audience, Trust, channel_audience, guild_audience, person_audience
@@ -88,7 +90,13 @@ async def town(folder: Path) -> AsyncIterator[Town]:
             return None
 
         people = People((PersonId(f"discord:{OWNER_ID}"),))
-        commands = Commands(lambda tree: install(tree, desk, people, settings), never_synced, forget)
+        operations = Operations(constellations, house, lambda *_lane: None)
+
+        def put(tree: Tree) -> None:
+            install(tree, desk, people, settings)
+            install_house(tree, desk, operations, people)
+
+        commands = Commands(put, never_synced, forget)
         client = make_client(settings, lambda _event, _args: None, commands, left_out=frozenset(), sharded=False)
         async with simcord.run(client) as env:
             yield Town(env, constellations, house)
@@ -154,3 +162,19 @@ async def test_memory_show_offers_and_shows_only_blocks_that_may_be_seen_here(tm
         hidden = _text(await ana.slash(home.hall, "memory show", label="vault"))
         assert "in vault" not in hidden
         assert "no block" in hidden
+
+
+async def test_everybody_sees_who_lives_here_and_only_those_in_charge_what_they_may_do(tmp_path: Path) -> None:
+    async with town(tmp_path) as home:
+        ana = home.guild.add_member(home.env.create_user("ana"))
+        shown = await ana.slash(home.hall, "agents")
+        assert shown.ephemeral
+        assert "**Carina**" in _text(shown)
+        assert "recall" not in _text(shown)
+
+
+async def test_the_inbox_is_for_those_in_charge(tmp_path: Path) -> None:
+    async with town(tmp_path) as home:
+        ana = home.guild.add_member(home.env.create_user("ana"))
+        assert "Only an admin" in _text(await ana.slash(home.hall, "inbox list"))
+        assert "Only an admin" in _text(await ana.slash(home.hall, "inbox retry", row="1"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot import policy
-from bot.policy import Action, Approver, Caution, People, Standing, role_identity
-from memory.audience import OWNER, Scope, Trust, person_audience
+from bot.policy import Action, Approver, Caution, Change, Held, People, Standing, role_identity
+from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.ids import AgentId, GroupId, PersonId, PlaceId, TurnId
 from memory.requests import Kind, Need
 from memory.turns import Turn
@@ -95,3 +95,26 @@ def test_a_rule_asks_whoever_it_is() -> None:
     need = policy.call_needs(replace(TURN, trust=Trust.OWNER), "bell", frozenset({"bell"}), Caution(once_only=True))
     assert need is not None
     assert need.once_only
+
+
+EVERY = tuple(Change)
+
+
+@pytest.mark.parametrize(
+    ("who", "held", "allowed"),
+    [
+        (ANN, Held((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
+        (ANN, Held((ANN, ADMIN), PUBLIC, EVERY), {Change.FORGET}),
+        (ANN, Held((ADMIN,), PUBLIC, EVERY), set()),
+        (ANN, Held((), PUBLIC, EVERY), set()),
+        (ANN, Held((ANN,), PUBLIC, ()), set()),
+        (ADMIN, Held((ANN,), PUBLIC, EVERY), set()),  # nobody but the owner is in charge of others' words
+        (OWNER_ID, Held((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT}),
+        (OWNER_ID, Held((ANN,), person_audience(ANN), EVERY), set()),
+        (OWNER_ID, Held((), OWNER, EVERY), {Change.FORGET, Change.CORRECT}),
+        (OWNER_ID, Held(PEOPLE.owner, OWNER, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
+        (OWNER_ID, Held((PEOPLE.owner[1],), PUBLIC, (Change.FORGET, Change.NARROW)), {Change.FORGET, Change.NARROW}),
+    ],
+)
+def test_who_may_change_a_memory(who: PersonId, held: Held, allowed: set[Change]) -> None:
+    assert {each for each in Change if not policy.change_refusal(PEOPLE, Approver(who), each, held)} == allowed

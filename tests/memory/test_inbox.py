@@ -113,15 +113,15 @@ def test_a_place_is_known_as_it_was_last_heard_of(tx: Tx) -> None:
     assert inbox.place(tx, PlaceId("discord:404")) is None
 
 
-def test_a_place_is_found_by_name_only_where_it_may_be_known_of(tx: Tx) -> None:
+def test_a_place_is_known_only_where_it_may_be_spoken_of(tx: Tx) -> None:
     attic = Heard(PlaceId("discord:11"), "guild", "attic", Audience("channel:discord:11"), (GUILD,))
     taken(tx, 1, place=attic)
-    assert inbox.named_place(tx, "attic", Scope(GUILD)) is None
-    assert inbox.named_place(tx, "attic", Scope(attic.audience, frozenset({GUILD}))) == attic
-    assert inbox.named_place(tx, "discord:11", Scope(OWNER)) == attic
+    assert inbox.known_places(tx, Scope(GUILD)) == []
+    assert inbox.known_places(tx, Scope(attic.audience, frozenset({GUILD}))) == [attic]
+    assert inbox.known_places(tx, Scope(OWNER)) == [attic]
     taken(tx, 2)
-    assert inbox.named_place(tx, "hall", Scope(GUILD)) == HALL
-    assert inbox.named_place(tx, "hall", Scope(PUBLIC)) is None
+    assert inbox.known_places(tx, Scope(GUILD)) == [HALL]
+    assert inbox.known_places(tx, Scope(PUBLIC)) == []
 
 
 # -------------------------------------------------------------------------------------- edits and deletions

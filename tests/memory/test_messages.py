@@ -316,7 +316,9 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
     assert messages.export_person(tx, ANN) == []
     left = tx.all("SELECT id, person_id FROM messages ORDER BY id")
     assert [(row[0], row[1]) for row in left] == [(aloud, None), (bobs, BOB)]
-    assert [row[0] for row in tx.all("SELECT row_id FROM turn_uses")] == [str(bobs)]
+    assert [row[0] for row in tx.all("SELECT row_id FROM turn_uses WHERE kind = 'message'")] == [str(bobs)]
+    (gone,) = tx.all("SELECT row_id FROM turn_uses WHERE kind = 'gone'")
+    assert gone[0] != str(heard)
     assert found(tx, "hamster") == [bobs]
     check_index(tx)
 

@@ -29,6 +29,7 @@ SECRET = "quetzalcoatl"
 
 STRUCTURE = {
     "agents": "what the owner configured",
+    "erasures": "numbers of what was erased, by the id of who wanted it; must outlive the erasing",
     "agent_groups": "what the owner configured",
     "group_members": "links",
     "migration_checksums": "of the program",

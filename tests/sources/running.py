@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from memory.ids import PlaceId
+from memory.ids import PersonId, PlaceId
 from sources.base import Notification
 from sources.discord.client import Commands
 from sources.discord.readback import Known
@@ -28,6 +28,8 @@ class Ear:
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     missing: set[str] = field(default_factory=set)
     commands: Commands | None = None
+    withheld: set[PersonId] = field(default_factory=set)
+    """Those who chose that nothing they say is heard."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def deliver(self, notification: Notification) -> None:
@@ -95,6 +97,7 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         on_ready=lambda _: ear.ready.set(),
         on_missing=ear.missing.update,
         commands=ear.commands,
+        withheld=lambda person: person in ear.withheld,
     )
     source = DiscordSource(settings_for(server, **changes), wiring)
     with server.patched():

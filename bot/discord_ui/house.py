@@ -1,0 +1,96 @@
+"""`/agents` and `/inbox`: who lives here, and what arrived and how it stands."""
+
+from typing import Any, TypeAlias
+
+import discord
+from discord import app_commands
+
+from bot import policy
+from bot.desk import Desk
+from bot.discord_ui.asking import approver_of
+from bot.errors import UserError
+from bot.operations import Operations
+from bot.policy import Action, People
+from memory.agents import Agent
+
+Interaction: TypeAlias = discord.Interaction[Any]
+Command: TypeAlias = app_commands.Command[Any, ..., None]
+
+_LONGEST = 1_900
+_LISTED = 15
+
+
+def install_house(tree: app_commands.CommandTree[Any], desk: Desk, operations: Operations, people: People) -> None:
+    """Put the commands into the tree."""
+    tree.add_command(_agents(desk, people))
+    group = app_commands.Group(name="inbox", description="What arrived and how it was answered")
+    group.add_command(_list(operations, people))
+    group.add_command(_retry(operations, people))
+    tree.add_command(group)
+
+
+def _agents(desk: Desk, people: People) -> Command:
+    @app_commands.command(name="agents", description="Who lives here, and what they may do")
+    async def command(interaction: Interaction) -> None:
+        await interaction.response.defer(ephemeral=True)
+        whole = policy.may(people, approver_of(interaction, "command"), Action.STATUS)
+        lines = [_agent_line(agent, desk.model_of(agent), whole=whole) for agent in await desk.agents()]
+        await interaction.followup.send("\n".join(lines)[:_LONGEST], ephemeral=True)
+
+    return command
+
+
+def _agent_line(agent: Agent, model: str, *, whole: bool) -> str:
+    name = discord.utils.escape_markdown(agent.name)
+    about = f": {discord.utils.escape_markdown(agent.description)}" if agent.description else ""
+    if not whole:
+        return f"- **{name}**{about}"
+    tools = ", ".join(f"{tool} (asks first)" if tool in agent.consent else tool for tool in agent.tools)
+    return f"- **{name}**{about}\n  model `{model}`, tools: {tools or 'none'}"
+
+
+def _list(operations: Operations, people: People) -> Command:
+    @app_commands.command(name="list", description="The newest notifications and how they stand")
+    @app_commands.describe(dead="Only what was given up")
+    async def command(interaction: Interaction, dead: bool = False) -> None:
+        await interaction.response.defer(ephemeral=True)
+        if not await _allowed(interaction, people):
+            return
+        rows = await operations.inbox_list("dead" if dead else "", _LISTED)
+        lines = [_row_line(row) for row in rows]
+        empty = "Nothing was given up." if dead else "Nothing has arrived yet."
+        await interaction.followup.send("\n".join(lines)[:_LONGEST] or empty, ephemeral=True)
+
+    return command
+
+
+def _row_line(row: dict[str, Any]) -> str:
+    error = f": {discord.utils.escape_markdown(row['last_error'])}" if row["last_error"] else ""
+    return f"`{row['id']}` {row['kind']} in {row['place']}, **{row['status']}**{error}"
+
+
+def _retry(operations: Operations, people: People) -> Command:
+    @app_commands.command(name="retry", description="Let something that was given up be tried again")
+    @app_commands.describe(row="Its number, as /inbox list shows it")
+    async def command(interaction: Interaction, row: app_commands.Range[str, 1, 20]) -> None:
+        await interaction.response.defer(ephemeral=True)
+        if not await _allowed(interaction, people):
+            return
+        try:
+            if not row.isdecimal():
+                raise UserError("a row is named by its number; `/inbox list` shows them")
+            await operations.inbox_retry(int(row))
+        except UserError as error:
+            await interaction.followup.send(str(error), ephemeral=True)
+            return
+        await interaction.followup.send(f"`{row}` is tried again.", ephemeral=True)
+
+    return command
+
+
+async def _allowed(interaction: Interaction, people: People) -> bool:
+    if policy.may(people, approver_of(interaction, "command"), Action.INBOX):
+        return True
+    least = dict(policy.table())[Action.INBOX].value
+    await interaction.followup.send(f"Only {least} may {Action.INBOX.value}.", ephemeral=True)
+    return False

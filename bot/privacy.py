@@ -1,0 +1,262 @@
+"""What every chatter may have done with what is kept about them: seen, exported, paused, erased.
+
+Each for themselves; the owner for anybody. `Choices` says whose words are withheld: nothing they say is stored or
+answered until they resume, in any constellation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from bot import policy
+from bot.erasing import Eraser
+from bot.errors import UserError
+from bot.policy import Action, Approver, People
+from memory import persons, privacy
+from memory.clock import Clock, to_text
+from memory.constellation import Constellations
+from memory.database import Rows
+from memory.faults import commit_point
+from memory.ids import PersonId
+from memory.privacy import Choice, Erasure
+from sources.terminal import PERSON
+
+_CHOOSE = commit_point("privacy.choose")
+
+_OWNER = Approver(PERSON, door="command line")
+_log = structlog.get_logger("bot.privacy")
+
+WORDS = {
+    "messages": "messages: what you said, what was said to you alone, your direct messages",
+    "inbox": "notes of what arrived from you, without the words",
+    "outbox": "deliveries to you",
+    "turns": "steps of the work on your messages",
+    "usage": "calls of a language model for you (numbers)",
+    "grants": "permissions of yours, and lines about you in their record",
+    "requests": "requests for a yes, and your answers",
+    "archival": "things to remember",
+    "blocks": "notes about you, with their history",
+    "identities": "accounts and places of yours",
+}
+"""What each store holds, for who asks."""
+
+
+class Choices:
+    """What people chose, in memory as in global.db."""
+
+    def __init__(self, constellations: Constellations, clock: Clock) -> None:
+        self._registry = constellations.registry
+        self._clock = clock
+        self._held: dict[PersonId, tuple[Choice, str]] = {}
+
+    async def load(self) -> None:
+        """Read what was chosen before; to be done before anything is heard."""
+        self._held = await self._registry.read(privacy.choices)
+
+    def withheld(self, person: PersonId | None) -> bool:
+        """Whether nothing that this person says is stored or answered."""
+        return person in self._held
+
+    def of(self, person: PersonId) -> tuple[Choice, str] | None:
+        """A person's choice, and since when; None when they made none."""
+        return self._held.get(person)
+
+    async def choose(self, person: PersonId, choice: Choice | None) -> None:
+        """Make a choice, durably; None ends it."""
+        now = self._clock()
+        await self._registry.write(_CHOOSE, lambda tx: privacy.choose(tx, person, choice, now), durable=True)
+        if choice is None:
+            self._held.pop(person, None)
+        else:
+            self._held[person] = (choice, to_text(now))
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """The front door: every command calls these, whoever gives it and where. All raise UserError who may not."""
+
+    constellations: Constellations
+    people: People
+    choices: Choices
+    eraser: Eraser
+    clock: Clock
+
+    async def see(self, person: PersonId, who: Approver) -> dict[str, Any]:
+        """How much is held about a person: counts by constellation and store, their choice, their erasures."""
+        self._check(person, who)
+        counts = {}
+        for house in self.constellations.all():
+            async with self.constellations.use(house.id) as database:
+                counts[house.name] = await database.read(lambda rows: persons.count_all(rows, person))
+        return {"person": person, **await self._global(person), "stores": counts}
+
+    async def export(self, person: PersonId, who: Approver) -> dict[str, Any]:
+        """Everything that is held about a person, as plain data: every store of every constellation."""
+        self._check(person, who)
+
+        def read(rows: Rows) -> dict[str, Any]:
+            return {store.name: store.export(rows, person) for store in persons.STORES}
+
+        found = {}
+        for house in self.constellations.all():
+            async with self.constellations.use(house.id) as database:
+                found[house.name] = await database.read(read)
+        _log.info("exported", person=person, by=who.person, door=who.door)
+        about = {"person": person, "exported_at": to_text(self.clock()), **await self._global(person)}
+        return {**about, "constellations": found, "accounts": await self._identities(person)}
+
+    async def choose(self, person: PersonId, who: Approver, choice: Choice | None) -> str:
+        """Pause, opt out, or resume (None); gives words for who asked."""
+        self._check(person, who)
+        before = self.choices.of(person)
+        await self.choices.choose(person, choice)
+        _log.info("privacy_chosen", person=person, choice=choice or "resumed", by=who.person, door=who.door)
+        return _chosen(choice, resumed=before is not None)
+
+    async def erase(self, person: PersonId, who: Approver) -> dict[str, Any]:
+        """Erase everything that is held about a person; gives the receipt as plain data."""
+        self._check(person, who)
+        return erasure_data(await self.eraser.erase(person, who.person))
+
+    def words_withheld(self, person: PersonId) -> str:
+        """What is told to somebody who talks while nothing of theirs is heard; empty when it is heard."""
+        if not self.choices.withheld(person):
+            return ""
+        return "You chose that nothing you say is kept or answered. `carina privacy resume terminal:owner` ends that."
+
+    def handlers(self) -> dict[str, Callable[..., Any]]:
+        """By the names the control socket knows; whoever reaches that socket is the owner."""
+        return {
+            "privacy.see": self.owner_see,
+            "privacy.export": self.owner_export,
+            "privacy.choose": self.owner_choose,
+            "privacy.erase": self.owner_erase,
+        }
+
+    async def owner_see(self, person: str) -> dict[str, Any]:
+        """Counts for anybody."""
+        return await self.see(named(person), _OWNER)
+
+    async def owner_export(self, person: str) -> dict[str, Any]:
+        """Everything about anybody."""
+        return await self.export(named(person), _OWNER)
+
+    async def owner_choose(self, person: str, choice: str = "") -> dict[str, Any]:
+        """Choose for anybody; an empty choice resumes."""
+        if choice and choice not in list(Choice):
+            raise UserError(f"there is no choice {choice!r}: {', '.join(Choice)}, or nothing to resume")
+        words = await self.choose(named(person), _OWNER, Choice(choice) if choice else None)
+        return {"person": person, "choice": choice, "text": words}
+
+    async def owner_erase(self, person: str) -> dict[str, Any]:
+        """Erase anybody."""
+        return await self.erase(named(person), _OWNER)
+
+    async def _global(self, person: PersonId) -> dict[str, Any]:
+        registry = self.constellations.registry
+        erasures = await registry.read(lambda rows: privacy.erasures_of(rows, person))
+        chosen = self.choices.of(person)
+        return {
+            "choice": chosen[0].value if chosen else "",
+            "since": chosen[1] if chosen else "",
+            "identities": len(await self._identities(person)),
+            "erasures": [erasure_data(each) for each in erasures],
+        }
+
+    async def _identities(self, person: PersonId) -> list[dict[str, Any]]:
+        registry = self.constellations.registry
+        return await registry.read(
+            lambda rows: [row for store in persons.GLOBAL_STORES for row in store.export(rows, person)]
+        )
+
+    def _check(self, person: PersonId, who: Approver) -> None:
+        action = Action.PRIVACY if who.person == person else Action.PRIVACY_OF_OTHERS
+        if not policy.may(self.people, who, action):
+            raise UserError(f"Only {dict(policy.table())[action].value} may {action.value}.")
+
+
+def named(person: str) -> PersonId:
+    """A person as the command line names them. Raises UserError."""
+    source, _, identifier = person.partition(":")
+    if not source.isidentifier() or not identifier or person.split() != [person]:
+        raise UserError(f"{person!r} names nobody: a person is named like discord:1234 or terminal:owner")
+    return PersonId(person)
+
+
+def erasure_data(erasure: Erasure) -> dict[str, Any]:
+    """An erasure as plain data."""
+    return {
+        "id": str(erasure.id),
+        "person": erasure.person,
+        "asked_by": erasure.asked_by,
+        "begun_at": erasure.begun_at,
+        "done_at": erasure.done_at,
+        **erasure.receipt,
+    }
+
+
+def seen_lines(seen: dict[str, Any], *, you: bool = True) -> list[str]:
+    """What `see` gave, for a person."""
+    who, totals = "you" if you else str(seen["person"]), dict.fromkeys(WORDS, 0)
+    for counts in seen["stores"].values():
+        for store, count in counts.items():
+            totals[store] = totals.get(store, 0) + count
+    totals["identities"] = seen["identities"]
+    held = [f"{count} {WORDS.get(store, store)}" for store, count in totals.items() if count]
+    lines = (
+        [f"What is kept about {who}:", *(f"- {line}" for line in held)] if held else [f"Nothing about {who} is kept."]
+    )
+    if seen["choice"]:
+        chosen = "paused" if seen["choice"] == Choice.PAUSED else "opted out"
+        lines.append(f"Since {_day(seen['since'])} {who} {'have' if you else 'has'} {chosen}: nothing new is kept.")
+    lines += [f"Erased on {_day(each['done_at'])}." for each in seen["erasures"] if each["done_at"]]
+    lines += ["An erasure is under way." for each in seen["erasures"] if not each["done_at"]]
+    return lines
+
+
+def receipt_lines(receipt: dict[str, Any]) -> list[str]:
+    """The receipt of an erasure, for a person."""
+    lines = [f"Erased (receipt {receipt['id']}, {_day(receipt['done_at'])})."]
+    for file in receipt["stores"]:
+        gone = [f"{count} {store}" for store, count in file["before"].items() if count]
+        left = [f"{count} {store}" for store, count in file["after"].items() if count]
+        if gone or left or file["answers"]:
+            answers = f"; {file['answers']} messages of agents emptied" if file["answers"] else ""
+            kept = f"; LEFT: {', '.join(left)}" if left else "; left: none"
+            lines.append(f"- {file['name']}: {', '.join(gone) or 'nothing'}{answers}{kept}")
+    lines.append(_searched(receipt))
+    for left in receipt["left"]:
+        tables = "".join(f", {count} rows of {table}" for table, count in left.get("tables", {}).items())
+        kind = "a copy" if left["copy"] else "in use"
+        lines.append(f"- found in {left['file']} ({kind}, {_day(left['changed_at'])}): {left['samples']} words{tables}")
+    lines += [
+        f"- {copy['file']} ({_day(copy['at'])}) is a copy from before; whoever runs this service can delete it."
+        for copy in receipt["copies"]
+    ]
+    return lines
+
+
+def _searched(receipt: dict[str, Any]) -> str:
+    if not receipt["words"]:
+        return "There were no words of your own to look for afterwards in the files."
+    where = "in none" if not receipt["left"] else f"in {len(receipt['left'])}"
+    return f"{receipt['words']} of your words were looked for in {receipt['files']} files and found {where} of them."
+
+
+def _chosen(choice: Choice | None, *, resumed: bool) -> str:
+    match choice:
+        case Choice.PAUSED:
+            return "Paused: from now on nothing you say is kept or answered. `/privacy resume` ends that."
+        case Choice.OPTED_OUT:
+            return (
+                "Opted out: from now on nothing you say is kept or answered, anywhere, until you use "
+                "`/privacy resume`. What was kept before stays until you use `/privacy erase`."
+            )
+        case None:
+            return "Resumed: I hear you again." if resumed else "Nothing was paused: I hear you."
+
+
+def _day(stamp: str) -> str:
+    return f"{stamp[:16].replace('T', ' ')} UTC"

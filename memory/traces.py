@@ -1,0 +1,121 @@
+"""Looking for words in the bytes of files, to see whether what was erased is gone.
+
+A few words and beginnings of sentences of the person are taken before they are erased, kept in memory only, and
+afterwards looked for in every file of the data folder: as they are, whatever their case, and as JSON escapes them.
+What is compressed (documents of blocks) or indexed by stems is not found this way; that is what the counts are for.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memory.clock import to_text
+from memory.database import Rows
+from memory.ids import PersonId
+
+MOST_SAMPLES = 24
+_LOOKED_AT = 300  # of the person's messages
+_SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
+_CHUNK = 1 << 20
+_COPIES = (".bak", ".before-", ".backup", ".old")
+
+
+@dataclass(frozen=True)
+class Left:
+    """A file in which samples were found; `copy` when it is a backup that nothing writes to any more."""
+
+    file: str
+    samples: int
+    copy: bool
+    changed_at: str
+
+
+@dataclass(frozen=True)
+class Searched:
+    """How many files and bytes were read, where something was found, and which copies hold older data."""
+
+    files: int
+    size: int
+    left: tuple[Left, ...]
+    copies: tuple[Left, ...]
+
+
+def samples(rows: Rows, person: PersonId) -> list[str]:
+    """Words and phrases of a person that nobody else said in this file; at most `MOST_SAMPLES`."""
+    sql = """SELECT content FROM messages WHERE person_id = ? AND role = 'user' AND content <> ''
+             ORDER BY id DESC LIMIT ?"""
+    texts = [str(row["content"]) for row in rows.all(sql, (person, _LOOKED_AT))]
+    candidates: dict[str, None] = {}
+    for text in texts:
+        line = max(text.splitlines(), key=len).strip()[:_LONGEST_PHRASE]
+        if len(line) >= _SHORTEST_PHRASE:
+            candidates[line] = None
+        words = sorted((word for word in text.split() if word.isalnum()), key=len, reverse=True)
+        candidates |= dict.fromkeys(word for word in words[:2] if len(word) >= _SHORTEST_WORD)
+    own = [each for each in list(candidates)[: 4 * MOST_SAMPLES] if not _said_by_others(rows, person, each)]
+    return own[:MOST_SAMPLES]
+
+
+def holding(rows: Rows, words: Iterable[str]) -> dict[str, int]:
+    """The tables whose rows hold one of these words in a column of text, with how many rows."""
+    found: dict[str, int] = {}
+    wanted = json.dumps([word.casefold() for word in words])
+    for table in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%_fts%'"):
+        name = str(table["name"])
+        columns = [str(row["name"]) for row in rows.all(f"PRAGMA table_info({name})") if row["type"] == "TEXT"]
+        text = " || ' ' || ".join(f"coalesce({column}, '')" for column in columns)
+        if not text:
+            continue
+        sql = f"SELECT count(*) FROM {name} WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(lower({text}), value))"
+        row = rows.one(sql, (wanted,))
+        if row is not None and row[0]:
+            found[name] = int(row[0])
+    return found
+
+
+def search(folder: Path, words: Sequence[str]) -> Searched:
+    """Look for the words in every file under a folder. Reads every byte: not for the event loop."""
+    needles = [_forms(word) for word in words]
+    longest = max((len(form) for forms in needles for form in forms), default=1)
+    left, copies, files, size = [], [], 0, 0
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        try:
+            hits, read = _hits(path, needles, longest), path.stat()
+        except OSError:  # gone meanwhile, or not ours to read
+            continue
+        files, size = files + 1, size + read.st_size
+        copy = any(mark in path.name for mark in _COPIES)
+        changed = to_text(datetime.fromtimestamp(read.st_mtime, tz=UTC))
+        found = Left(path.relative_to(folder).as_posix(), hits, copy, changed)
+        left += [found] if hits else []
+        copies += [found] if copy else []
+    return Searched(files, size, tuple(left), tuple(copies))
+
+
+def _forms(word: str) -> tuple[bytes, ...]:
+    """A word's bytes as they stand in files; ASCII letters in lower case, as the files are read."""
+    plain, escaped = word.encode("utf-8", "surrogatepass").lower(), json.dumps(word)[1:-1].encode().lower()
+    return tuple({plain, escaped, word.casefold().encode("utf-8", "surrogatepass")})
+
+
+def _hits(path: Path, needles: Sequence[tuple[bytes, ...]], longest: int) -> int:
+    """How many of the words stand in the file."""
+    found: set[int] = set()
+    tail = b""
+    with path.open("rb") as file:
+        while len(found) < len(needles) and (chunk := file.read(_CHUNK)):
+            window = tail + chunk.lower()
+            found |= {n for n, forms in enumerate(needles) if n not in found and any(form in window for form in forms)}
+            tail = window[-longest:]
+    return len(found)
+
+
+def _said_by_others(rows: Rows, person: PersonId, text: str) -> bool:
+    """Whether the words stand in what others said; those of agents in the person's own turns do not count."""
+    sql = """SELECT 1 FROM messages WHERE person_id IS NOT ? AND role = 'user'
+             AND instr(lower(content), lower(?)) LIMIT 1"""
+    return rows.one(sql, (person, text)) is not None

@@ -1,0 +1,228 @@
+"""Why an answer says what it says: what its turn used, as far as a scope may know it.
+
+`turn_uses` has the ids; what they stand for is read now, so a memory that was changed since is shown as it is.
+"""
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple, TypeAlias
+
+from memory import agents, archival, blocks, inbox, messages, outbox, turns
+from memory.audience import Audience, Scope
+from memory.blocks import BlockType
+from memory.database import Rows
+from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
+from memory.messages import Message
+from memory.outbox import OutRow
+
+Kind: TypeAlias = Literal["entry", "message", "block"]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memory that may be shown. `people` are those whose words it holds, or whom it is about.
+
+    `said` is false for what an agent keeps or said itself; `place` and `external_id` are where it can be looked at.
+    """
+
+    kind: Kind
+    id: str
+    text: str
+    at: datetime
+    audience: Audience
+    people: tuple[PersonId, ...]
+    speaker: str = ""
+    place: inbox.Heard | None = None
+    external_id: str = ""
+    label: str = ""
+    said: bool = True
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one answer used. `hidden` may not be known by the asker, `gone` was forgotten or deleted since.
+
+    `recorded` is false when the person whose answer it was has been erased, and the notes with them.
+    """
+
+    turn: TurnId
+    memories: tuple[Memory, ...]
+    tools: tuple[str, ...]
+    hidden: int
+    gone: int
+    recorded: bool
+
+
+class _Found(NamedTuple):
+    """Of some ids: what may be shown, and how many are there at all."""
+
+    shown: list[Memory]
+    living: int
+
+
+def answer(rows: Rows, said: OutRow | None, place: PlaceId, scope: Scope) -> TurnId | None:
+    """The turn whose answer that row says, if it was heard in this place and may be known there."""
+    if said is None or said.turn is None or not is_answer(said) or said.place != place:
+        return None
+    turn = turns.get(rows, said.turn)
+    return turn.id if turn is not None and scope.may_use(turn.scope.audience) else None
+
+
+def is_answer(said: OutRow) -> bool:
+    """Whether it is, or is becoming, the answer of its turn; else it is a notice, a question or passed on."""
+    return said.kind == "preview" or said.key.startswith(f"turn/{said.turn}/")
+
+
+def under_way(rows: Rows, place: PlaceId) -> bool:
+    """Whether something is being sent to a place just now: its message may be seen before its id is stored."""
+    sql = "SELECT 1 FROM outbox WHERE place_id = ? AND status = 'sending' LIMIT 1"
+    return rows.one(sql, (place,)) is not None
+
+
+def newest_answer(rows: Rows, place: PlaceId, scope: Scope) -> TurnId | None:
+    """The turn of the newest answer that was said in a place, of those that the scope may know."""
+    condition, parameters = scope.sql("t.audience")
+    row = rows.one(
+        "SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ? AND m.role = 'assistant' "
+        f"AND m.tool_call_id IS NULL AND {condition} AND EXISTS (SELECT 1 FROM outbox o "
+        "WHERE o.key = 'turn/' || t.id || '/0' AND o.status IN ('sending', 'sent', 'unknown')) "
+        "ORDER BY m.id DESC LIMIT 1",
+        (place, *parameters),
+    )
+    return None if row is None else TurnId(row["id"])
+
+
+def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
+    """What the answer of a turn used. Raises KeyError for a turn that is not there."""
+    turn = turns.get(rows, identifier)
+    if turn is None:
+        raise KeyError(identifier)
+    uses: dict[str, list[str]] = {}
+    for row in rows.all("SELECT kind, row_id FROM turn_uses WHERE turn_id = ? ORDER BY row_id", (turn.id,)):
+        uses.setdefault(row["kind"], []).append(row["row_id"])
+    found = [
+        _entries(rows, uses.get("entry", ()), scope),
+        _messages(rows, uses.get("message", ()), scope),
+        _blocks(rows, turn.agent, uses.get("block", ()), scope),
+    ]
+    living = sum(each.living for each in found)
+    shown = [memory for each in found for memory in each.shown]
+    # Names of tools are no content: they are told of a turn that may be known, also where its rows were narrowed.
+    ran = rows.all("SELECT tool_name FROM messages WHERE batch_id = ? AND role = 'tool' ORDER BY id", (turn.id,))
+    return Account(
+        turn=turn.id,
+        memories=tuple(memory for memory in shown if memory.text.strip()),
+        tools=tuple(str(row["tool_name"]) for row in ran),
+        hidden=living - len(shown),
+        gone=sum(map(len, uses.values())) - living,
+        recorded=turn.person is not None or bool(uses),
+    )
+
+
+def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None:
+    """One memory that the scope may know; blocks are not found here, as nothing is done to them."""
+    match kind:
+        case "entry":
+            shown = _entries(rows, [identifier], scope).shown
+        case "message":
+            shown = _messages(rows, [identifier], scope).shown if identifier.isdecimal() else []
+        case _:
+            shown = []
+    return shown[0] if shown else None
+
+
+def entry_of(rows: Rows, memory: Memory) -> archival.Entry:
+    """The entry behind a memory of that kind that was just found."""
+    row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (memory.id,))
+    if row is None:
+        raise KeyError(memory.id)
+    return archival.to_entry(row)
+
+
+def message_of(rows: Rows, memory: Memory) -> Message:
+    """Likewise the message."""
+    (found,) = messages.by_ids(rows, [MessageId(int(memory.id))], Scope(memory.audience))
+    return found
+
+
+def _entries(rows: Rows, ids: Collection[str], scope: Scope) -> _Found:
+    condition, parameters = scope.sql("audience")
+    sql = "FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))"
+    named = json.dumps(list(ids))
+    found = [
+        archival.to_entry(row) for row in rows.all(f"SELECT * {sql} AND {condition} ORDER BY n", (named, *parameters))
+    ]
+    return _Found([_entry(rows, entry, scope) for entry in found], len(rows.all(f"SELECT id {sql}", (named,))))
+
+
+def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
+    source = next((row for row in messages.by_ids(rows, entry.messages[:1], scope) if row.deleted_at is None), None)
+    return Memory(
+        kind="entry",
+        id=entry.id,
+        text=entry.content,
+        at=entry.created_at,
+        audience=entry.audience,
+        people=entry.people,
+        speaker=source.speaker if source else "",
+        place=inbox.place(rows, source.place) if source else None,
+        external_id=(source.external_id or "") if source else "",
+        label=entry.label or "",
+    )
+
+
+def _messages(rows: Rows, ids: Iterable[str], scope: Scope) -> _Found:
+    numbers = [MessageId(int(identifier)) for identifier in ids]
+    named = json.dumps(numbers)
+    sql = "SELECT id FROM messages WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    found = [row for row in messages.by_ids(rows, numbers, scope) if row.deleted_at is None]
+    return _Found([_message(rows, row) for row in found], len(rows.all(sql, (named,))))
+
+
+def _message(rows: Rows, row: Message) -> Memory:
+    ours = row.role != "user"
+    return Memory(
+        kind="message",
+        id=str(row.id),
+        text=row.text,
+        at=row.created_at,
+        audience=row.audience,
+        people=() if row.person is None else (row.person,),
+        speaker=row.speaker,
+        place=inbox.place(rows, row.place),
+        external_id=_sent_as(rows, row) if ours else (row.external_id or ""),
+        said=not ours,
+    )
+
+
+def _sent_as(rows: Rows, row: Message) -> str:
+    """The platform's id of the first message that says an answer of ours."""
+    if row.batch is None:
+        return ""
+    sent = (each.external_id for each in outbox.of_turn(rows, row.batch) if each.message == row.id and each.external_id)
+    return next(sent, "")
+
+
+def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _Found:
+    if not ids:
+        return _Found([], 0)
+    sql = "SELECT id FROM memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    seen = [each for each in blocks.visible_blocks(rows, agent, scope, tuple(BlockType)) if each.id in ids]
+    name = agents.agent(rows, agent).name
+    shown = [
+        Memory(
+            kind="block",
+            id=block.id,
+            text="\n".join(part for part in (block.profile, block.content) if part),
+            at=block.updated_at,
+            audience=block.audience,
+            people=() if block.about is None else (block.about,),
+            speaker=block.shared_from or name,
+            label=block.label,
+            said=False,
+        )
+        for block in seen
+    ]
+    return _Found(shown, len(rows.all(sql, (json.dumps(list(ids)),))))

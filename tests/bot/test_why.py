@@ -1,0 +1,271 @@
+"""Why an answer was given, and changing what it was made from: the real service around it."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.errors import UserError
+from bot.policy import Approver, Change, People
+from bot.why import Curious, Explained, Why, mark
+from bot.why_text import account_text
+from memory.audience import OWNER, Scope, Trust, person_audience
+from memory.ids import PersonId
+from sources.base import Place, PlaceKind, Speaker
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, deleted, direct, said, says
+from tests.bot.stage import Service, Setting, running
+
+QUAGGA = "Ann keeps a quagga in the barn."
+
+
+def why_of(service: Service) -> Why:
+    return Why(service.constellations, service.house, People((OLGA.id,)), service.clock)
+
+
+def curious(speaker: Speaker = ANN, place: Place = HALL) -> Curious:
+    """Somebody who asks in a place, and alone sees the answer."""
+    here = frozenset() if place.kind is PlaceKind.DIRECT else frozenset({place.audience, *place.within})
+    alone = Scope(person_audience(speaker.id), here)
+    scope = Scope(OWNER) if speaker is OLGA else alone
+    return Curious(Approver(speaker.id, speaker.name, door="why"), scope, place.id, speaker.trust)
+
+
+def text_of(explained: Explained, speaker: Speaker = ANN) -> str:
+    return account_text(explained.account, speaker.id)
+
+
+def keeping(*more: object, **arguments: object) -> Setting:
+    """Keeps something, says so; looks it up, answers; then just answers."""
+    keep = call("recall", "k", operation="insert", content=QUAGGA, **arguments)
+    look = call("search", "s", query="quagga")
+    replies = (says("", keep), says("Kept."), says("", look), says("In the barn."), says("Hello."))
+    return Setting(model=ScriptedModel(*replies))
+
+
+async def told(service: Service, place: Place = HALL, speaker: Speaker = ANN) -> str:
+    """Something is kept, and an answer made from it; gives the entry."""
+    await service.heard(said("I keep a quagga in the barn", 101, place, speaker))
+    await service.heard(said("where is my quagga?", 102, place, speaker))
+    return str((await service.column("SELECT id FROM archival_entries"))[0])
+
+
+async def test_an_answer_names_what_it_was_made_from(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        explained = await why_of(service).newest(curious())
+        text = text_of(explained)
+        assert f"> {QUAGGA}" in text
+        assert "by Ann in hall; everybody in that server can read it" in text
+        assert "Block “persona”" in text
+        assert "Tools that ran: search." in text
+        kinds = [(memory.kind, changes) for memory, changes in explained.mine]
+        assert ("entry", tuple(Change)) in kinds
+        assert ("message", (Change.FORGET, Change.NARROW)) in kinds
+        post = service.platform.posts[-1]
+        assert await why_of(service).of_message(curious(), post.external_id) == explained
+
+
+async def test_an_answer_without_memories_says_so(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting()) as service:
+        await service.heard(said("hello", 1))
+        text = text_of(await why_of(service).newest(curious()))
+        assert text.startswith("I looked up nothing for that answer")
+        assert "No tool ran." in text
+
+
+async def test_blocks_are_noted_once_however_often_the_model_was_asked(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        labels = await service.column(
+            "SELECT b.label FROM turn_uses u JOIN memory_blocks b ON b.id = u.row_id "
+            "WHERE u.kind = 'block' AND u.turn_id = (SELECT max(id) FROM turns) ORDER BY 1"
+        )
+        assert labels.count("persona") == 1
+
+
+async def test_what_is_no_answer_of_this_place_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        home = direct(ANN)
+        await told(service, home)
+        answer = service.platform.posts[-1].external_id
+        why = why_of(service)
+        assert QUAGGA in text_of(await why.of_message(curious(place=home), answer))
+        for asker in (curious(), curious(BOB), curious(BOB, home), curious(OLGA), curious(OLGA, home)):
+            with pytest.raises(UserError, match="no answer of mine in this place"):
+                await why.of_message(asker, answer)
+            with pytest.raises(UserError, match="no answer in this place"):
+                await why.newest(asker)
+        with pytest.raises(UserError, match="no answer of mine in this place"):
+            await why.of_message(curious(place=home), "101")
+
+
+async def test_a_message_whose_id_is_not_stored_yet_is_waited_for(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        post, why = service.platform.posts[-1].external_id, why_of(service)
+        hide = "UPDATE outbox SET status = 'sending', external_id = NULL WHERE external_id = ?"
+        await service.write(lambda tx: tx.run(hide, (post,)))
+        asking = asyncio.create_task(why.of_message(curious(), post))
+        await asyncio.sleep(0.05)
+        found = "UPDATE outbox SET status = 'sent', external_id = ? WHERE status = 'sending'"
+        await service.write(lambda tx: tx.run(found, (post,)))
+        assert QUAGGA in text_of(await asking)
+
+
+async def test_a_message_passed_on_is_no_answer(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", call("send_message", target_type="person", content="psst")), says("Done."))
+    async with running(tmp_path, Setting(model=model)) as service:
+        await service.heard(said("tell me in private", 1))
+        passed = next(post for post in service.platform.posts if post.text == "psst")
+        with pytest.raises(UserError, match="it is no answer"):
+            await why_of(service).of_message(curious(place=direct(ANN)), passed.external_id)
+
+
+async def test_what_the_asker_may_not_know_is_only_counted(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service)
+        await why_of(service).narrow(curious(), "entry", entry)
+        text = text_of(await why_of(service).newest(curious(BOB)), BOB)
+        assert "quagga" not in text
+        assert "more that you may not see here." in text
+        with pytest.raises(UserError, match="no such memory that you may know"):
+            await why_of(service).memory(curious(BOB), "entry", entry)
+
+
+async def test_a_forgotten_memory_is_said_to_be_forgotten_and_its_words_are_gone(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why, entry = why_of(service), await told(service)
+        assert (await why.forget(curious(), "entry", entry)).startswith("Forgotten. ")
+        with pytest.raises(UserError, match="forgotten already"):
+            await why.forget(curious(), "entry", entry)
+        text = text_of(await why.newest(curious()))
+        assert "forgotten or deleted since" in text
+        assert "quagga" not in text.replace("where is my quagga?", "")
+        kept = await service.column("SELECT content || coalesce(tool_args, '') FROM messages WHERE id < ?", 2**62)
+        assert not [words for words in kept if "barn" in words and "quagga" in words]
+
+
+async def test_a_message_is_forgotten_with_what_came_from_it(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why = why_of(service)
+        await told(service)
+        explained = await why.newest(curious())
+        message = next(memory for memory, _ in explained.mine if memory.kind == "message" and memory.said)
+        with pytest.raises(UserError, match="not yours to be forgotten"):
+            await why.forget(curious(BOB), "message", message.id)
+        assert "1 entry that came from it" in await why.forget(curious(), "message", message.id)
+        assert await service.column("SELECT id FROM archival_entries") == []
+        assert "2 more that were forgotten" in text_of(await why.newest(curious()))
+        with pytest.raises(UserError, match="forgotten already"):
+            await why.forget(curious(), "message", message.id)
+
+
+async def test_a_deleted_source_is_said_to_be_gone(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        await service.heard(deleted(101))
+        text = text_of(await why_of(service).newest(curious()))
+        assert "forgotten or deleted since" in text
+        assert QUAGGA not in text
+
+
+async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping(label="pet")) as service:
+        why, entry = why_of(service), await told(service)
+        seen = (await why.to_correct(curious(), entry)).text
+        stranger = replace(curious(), trust=Trust.STRANGER)
+        assert (await why.correct(stranger, entry, mark(seen), " It is an okapi. ")).startswith("Corrected.")
+        (row,) = await service.rows("SELECT * FROM archival_entries")
+        assert (row["content"], row["trust"], row["label"]) == ("It is an okapi.", Trust.STRANGER, "pet")
+        assert row["audience"] == HALL.audience
+        assert "says so already" in await why.correct(stranger, entry, mark(seen), "It is an okapi.")
+        late = await why.correct(stranger, entry, mark(seen), "It is a heron.")
+        assert "changed since you opened the form" in late
+        assert "It is an okapi." in late
+        assert (await why.correct(curious(OLGA), entry, mark("It is an okapi."), "A horse.")).startswith("Corrected.")
+        assert await service.column("SELECT trust FROM archival_entries") == [Trust.OWNER]
+        assert await service.column("SELECT person_id FROM archival_entries") == [ANN.id]
+        for wrong in ("", "  ", "x" * 30_001):
+            with pytest.raises(UserError, match="cannot be stored"):
+                await why.correct(curious(), entry, mark("A horse."), wrong)
+
+
+async def test_only_in_dm_is_for_whose_words_they_are(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why, entry = why_of(service), await told(service)
+        for asker in (curious(BOB), curious(OLGA)):
+            with pytest.raises(UserError, match="Only the person whose words these are"):
+                await why.narrow(asker, "entry", entry)
+        assert "our direct messages only" in await why.narrow(curious(), "entry", entry)
+        assert "as it is" in await why.narrow(curious(), "entry", entry)
+        assert await service.column("SELECT audience FROM archival_entries") == [person_audience(ANN.id)]
+        model = service.model
+        model.replies.clear()
+        model.replies.extend([says("", call("search", "t", query="quagga barn")), says("Who knows.")])
+        await service.heard(said("what is in the barn?", 103, HALL, BOB))
+        assert "quagga in the barn" not in str(model.requests[-1])
+        model.replies.extend([says("", call("search", "u", query="quagga barn")), says("Yours.")])
+        await service.heard(said("what is in the barn?", 104, direct(ANN), ANN))
+        assert QUAGGA in str(model.requests[-1])
+
+
+async def test_the_owners_own_words_are_kept_to_the_owners_places(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service, HALL, OLGA)
+        assert "your own places only" in await why_of(service).narrow(curious(OLGA), "entry", entry)
+        assert await service.column("SELECT audience FROM archival_entries") == [OWNER]
+
+
+async def test_others_change_nothing_and_the_owner_nothing_of_direct_messages(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why, entry = why_of(service), await told(service)
+        for_bob = await why.newest(curious(BOB))
+        assert for_bob.mine == ()
+        with pytest.raises(UserError, match="not yours to be forgotten"):
+            await why.forget(curious(BOB), "entry", entry)
+        with pytest.raises(UserError, match="not yours to be corrected"):
+            await why.correct(curious(BOB), entry, mark(QUAGGA), "mine")
+        await why.narrow(curious(), "entry", entry)
+        with pytest.raises(UserError, match="no such memory"):
+            await why.forget(curious(OLGA), "entry", entry)
+        assert await service.column("SELECT content FROM archival_entries") == [QUAGGA]
+
+
+async def test_blocks_and_answers_of_ours_are_not_rewritten(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        (block, *_) = await service.column("SELECT id FROM memory_blocks")
+        with pytest.raises(UserError, match="no such memory"):
+            await why_of(service).forget(curious(OLGA), "block", block)
+        ours = (await service.column("SELECT id FROM messages WHERE role = 'assistant' AND content <> ''"))[0]
+        with pytest.raises(UserError, match="nothing that can be kept"):
+            await why_of(service).narrow(curious(), "message", str(ours))
+
+
+async def test_an_erased_persons_answers_say_that_the_record_is_erased(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        await service.write(lambda tx: tx.run("UPDATE turns SET person_id = NULL"))
+        await service.write(lambda tx: tx.run("DELETE FROM turn_uses"))
+        text = text_of(await why_of(service).newest(curious(BOB)), BOB)
+        assert "is erased, with the data of the person" in text
+
+
+async def test_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service)
+        before = await why_of(service).newest(curious())
+    async with running(tmp_path, Setting()) as service:
+        assert await why_of(service).newest(curious()) == before
+        await why_of(service).forget(curious(), "entry", entry)
+        assert await service.column("SELECT id FROM archival_entries") == []
+
+
+async def test_a_terminal_person_is_the_owner_too(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service, HALL, OLGA)
+        both = replace(why_of(service), people=People((PersonId("terminal:owner"), OLGA.id)))
+        asker = replace(curious(OLGA), who=Approver(PersonId("terminal:owner")))
+        assert (await both.forget(asker, "entry", entry)).startswith("Forgotten.")
+        assert await service.column("SELECT content FROM messages WHERE external_id = '101'") == [""]

@@ -1,0 +1,366 @@
+"""Choices and erasures as rows, erasing one constellation, and looking for words in the bytes of files."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory import archival, inbox, messages, outbox, persons, privacy, traces, turns
+from memory.archival import NewEntry, Origin
+from memory.audience import Scope, Trust, person_audience
+from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, append_block, create_block
+from memory.database import Database, Tx, connect
+from memory.document import SYSTEM, agent_writer
+from memory.erasure import Erased, compact, empty_log, erase_here
+from memory.faults import commit_point
+from memory.ids import ErasureId, MessageId, PersonId, TurnId
+from memory.messages import Said
+from memory.migrations import Kind, prepare
+from memory.privacy import Choice
+from memory.turns import Turn, TurnMoved
+from memory.warm_blocks import WarmBlocks
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, row_of, taken
+
+SETUP = commit_point("tests.privacy")
+ONE = ErasureId(1)
+
+
+def opened(path: Path, kind: Kind) -> Tx:
+    prepare(path, kind)
+    tx = Tx(connect(path))
+    if kind is Kind.CONSTELLATION:
+        agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
+        tx.insert("agents", agent | {"id": STAR})
+    return tx
+
+
+@pytest.fixture
+def tx(tmp_path: Path) -> Iterator[Tx]:
+    made = opened(tmp_path / "carina.db", Kind.CONSTELLATION)
+    yield made
+    made._raw.close()
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Tx]:
+    made = opened(tmp_path / "global.db", Kind.GLOBAL)
+    yield made
+    made._raw.close()
+
+
+def said(tx: Tx, turn: Turn, text: str, role: messages.Role = "assistant", args: str | None = None) -> MessageId:
+    """A row of a turn of ours."""
+    call = "call_1" if role == "tool" or args else None
+    row = Said(
+        turn.id, 1, turn.place, STAR, turn.person, "Star", role, text, "discord", turn.scope.audience, Trust.AGENT,
+        NOON, call, "recall" if call else None, args,
+    )  # fmt: skip
+    return messages.add_said(tx, row)
+
+
+def text_of(tx: Tx, message: MessageId) -> str:
+    row = tx.one("SELECT content || coalesce(tool_args, '') AS text FROM messages WHERE id = ?", (message,))
+    assert row is not None
+    return str(row["text"])
+
+
+def erase(tx: Tx) -> Erased:
+    return erase_here(tx, ONE, ANN, NOON)
+
+
+# -------------------------------------------------------------------------------------------------------- choices
+
+
+def test_a_choice_holds_until_it_is_ended(registry: Tx) -> None:
+    privacy.choose(registry, ANN, Choice.PAUSED, NOON)
+    privacy.choose(registry, BOB, Choice.PAUSED, NOON)
+    privacy.choose(registry, ANN, Choice.OPTED_OUT, NOON)
+    assert {person: choice for person, (choice, _) in privacy.choices(registry).items()} == {
+        ANN: Choice.OPTED_OUT,
+        BOB: Choice.PAUSED,
+    }
+    privacy.choose(registry, ANN, None, NOON)
+    assert set(privacy.choices(registry)) == {BOB}
+
+
+def test_erasing_identities_keeps_the_choice_and_the_record(registry: Tx) -> None:
+    stamps = {"created_at": "", "updated_at": ""}
+    registry.insert("users", {"id": ANN, "username": "Ann Quetzal", **stamps})
+    row = {"id": ANN, "user_id": ANN, "provider": "discord", "provider_id": "ann", "created_at": ""}
+    registry.insert("user_identities", row)
+    registry.insert("users", {"id": BOB, "username": "Bob", **stamps})
+    registry.insert("constellations", {
+        "id": "con", "owner_id": BOB, "name": "home", "db_path": "x", "created_at": "", "last_accessed_at": "",
+    })  # fmt: skip
+    registry.insert("places", {"id": "discord:5", "constellation_id": "con", "bound_by": ANN, "created_at": ""})
+    privacy.choose(registry, ANN, Choice.OPTED_OUT, NOON)
+    begun_one = privacy.begin_erasure(registry, ANN, ANN, NOON)
+    (store,) = persons.GLOBAL_STORES
+    assert store.count(registry, ANN) == len(store.export(registry, ANN)) == 3
+    store.erase(registry, ANN)
+    store.erase(registry, BOB)
+    assert store.count(registry, ANN) == 0
+    assert "Quetzal" not in json.dumps(
+        [dict(zip(row.keys(), row, strict=True)) for row in registry.all("SELECT * FROM users")]
+    )
+    assert [(row["id"], row["username"]) for row in registry.all("SELECT * FROM users")] == [(BOB, BOB)]  # owns a house
+    assert set(privacy.choices(registry)) == {ANN}
+    assert privacy.open_erasures(registry) == [begun_one]
+
+
+def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
+    names = {str(row["name"]) for row in registry.all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    kept = {
+        "privacy_choices": "an opt-out must outlive an erasure",
+        "erasures": "the record of erasures, without words",
+        "constellations": "what the owner configured",
+        "cursors": "positions of sources",
+        "migration_checksums": "of the program",
+    }
+    registered = {table for store in persons.GLOBAL_STORES for table in store.tables}
+    assert names == registered | set(kept)
+
+
+def test_an_erasure_is_begun_once_and_done_once(registry: Tx) -> None:
+    first = privacy.begin_erasure(registry, ANN, ANN, NOON)
+    assert privacy.begin_erasure(registry, ANN, BOB, NOON) == first
+    assert not first.done
+    privacy.finish_erasure(registry, first.id, {"words": 3}, NOON)
+    assert privacy.open_erasures(registry) == []
+    again = privacy.begin_erasure(registry, ANN, ANN, NOON)
+    assert again.id != first.id
+    found = privacy.erasures_of(registry, ANN)
+    assert [(each.id, each.done, dict(each.receipt)) for each in found] == [
+        (again.id, False, {}),
+        (first.id, True, {"words": 3}),
+    ]
+
+
+# -------------------------------------------------------------------------------------------------------- erasing
+
+
+def test_what_agents_said_in_the_persons_turns_is_emptied_and_that_of_others_stays(tx: Tx) -> None:
+    hers, his = taken(tx, 1, "my llama is called Quetzal"), taken(tx, 2, "and mine Toto", person=BOB)
+    turn, other = begun(tx, hers), begun(tx, his, person=BOB)
+    rows = [said(tx, turn, "Quetzal it is."), said(tx, turn, "", args='{"content": "Quetzal"}'),
+            said(tx, turn, "kept: Quetzal", "tool")]  # fmt: skip
+    stays = said(tx, other, "Toto it is.")
+    erased = erase(tx)
+    assert [text_of(tx, row) for row in rows] == ["", "{}", ""]
+    assert text_of(tx, stays) == "Toto it is."
+    assert erased.answers == 3
+    assert set(erased.after.values()) == {0}
+    assert erased.before["messages"] == 1
+
+
+def test_what_agents_repeated_of_the_persons_words_to_others_is_emptied(tx: Tx) -> None:
+    hers, his = taken(tx, 1, "my llama is called Quetzal"), taken(tx, 2, "what is Ann's llama called?", person=BOB)
+    entry = archival.insert(
+        tx, STAR, NewEntry("Ann's llama is Quetzal", Origin(Scope(GUILD), Trust.APPROVED, ANN, hers.message)), NOON
+    )
+    other = begun(tx, his, person=BOB)
+    turns.note_use(tx, other, "entry", entry.id)
+    tells, speaks_of_else = said(tx, other, "It is Quetzal."), said(tx, other, "Anything more?")
+    erase(tx)
+    assert text_of(tx, tells) == ""
+    assert text_of(tx, speaks_of_else) == "Anything more?"
+
+
+def test_what_others_brought_along_of_the_person_goes_before_it_is_answered(tx: Tx) -> None:
+    taken(tx, 1, "my llama is called Quetzal")
+    payload = {"background": ["Ann: Quetzal!", "Bob: hello"], "quoted": {"speaker": "Ann", "text": "Quetzal"}}
+    waiting = taken(tx, 2, "hm?", person=BOB, payload=payload)
+    block = NewBlock(
+        CONSTELLATION_OWNER, "discord_channel:10", "Notes", GUILD, Trust.SYSTEM, profile="Recently here: Bob, Ann"
+    )
+    create_block(tx, block, SYSTEM, NOON)
+    erase(tx)
+    assert row_of(tx, waiting.id).payload == {"background": ["Bob: hello"]}
+    assert row_of(tx, waiting.id).status is inbox.Status.RECEIVED
+    row = tx.one("SELECT profile FROM memory_blocks")
+    assert row is not None
+    assert row["profile"] == ""
+
+
+def test_a_running_turn_of_the_person_can_write_nothing_back(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my llama is called Quetzal"))
+    assert erase(tx).moved == (turn.id,)
+    with pytest.raises(TurnMoved):
+        turns.add_step(tx, turn, "answer", {"text": "Quetzal", "calls": []}, NOON)
+    with pytest.raises(TurnMoved):
+        turns.require_current(tx, turn)
+    assert turns.steps(tx, turn.id) == []
+
+
+def test_a_running_turn_of_another_begins_again(tx: Tx) -> None:
+    taken(tx, 1, "my llama is called Quetzal")
+    his = taken(tx, 2, "hello", person=BOB)
+    other = begun(tx, his, person=BOB)
+    turns.add_step(tx, other, "tool_result", {"call": "c", "text": "Ann: Quetzal", "data": None}, NOON)
+    erase(tx)
+    assert [(step.kind, step.body["v"]) for step in turns.steps(tx, other.id)] == [("joined", 1)]
+    with pytest.raises(TurnMoved):
+        turns.add_step(tx, other, "answer", {"text": "Quetzal", "calls": []}, NOON)
+    found = turns.get(tx, other.id)
+    assert found is not None
+    turns.add_step(tx, found, "answer", {"text": "hello", "calls": []}, NOON)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("tool_result", {"call": "c", "effect": True}),
+        ("tool_started", {"call": "c", "name": "bell"}),
+        ("tool_result", {"call": "c", "data": {"waiting": "7"}}),
+        ("answer", {"text": "", "calls": [{"id": "c", "permit": {"request": 1, "covers": []}}]}),
+    ],
+)
+def test_a_turn_of_another_that_did_something_lasting_goes_on(tx: Tx, kind: turns.StepKind, body: object) -> None:
+    other = begun(tx, taken(tx, 2, "hello", person=BOB), person=BOB)
+    turns.add_step(tx, other, kind, dict(body) if isinstance(body, dict) else {}, NOON)
+    erase(tx)
+    turns.require_current(tx, other)
+    assert turns.steps(tx, other.id)[-1].kind == kind
+
+
+def test_a_turn_that_spoke_elsewhere_goes_on(tx: Tx) -> None:
+    other = begun(tx, taken(tx, 2, "hello", person=BOB), person=BOB)
+    queued = outbox.add(tx, outbox.NewRow("k", HALL.id, "discord", "x", GUILD, turn=other.id), NOON)
+    assert queued is not None
+    outbox.mark_sending(tx, queued, NOON)
+    erase(tx)
+    turns.require_current(tx, other)
+
+
+def test_erasing_again_after_a_crash_still_knows_how_much_there_was(tx: Tx) -> None:
+    begun(tx, taken(tx, 1, "my llama is called Quetzal"))
+    first = erase(tx)
+    taken(tx, 9, "came in between")
+    second = erase(tx)
+    assert first.before["messages"] == second.before["messages"] == 1
+    assert second.before["turns"] == first.before["turns"] > 0
+    assert second.after["messages"] == 0
+    assert len(tx.all("SELECT * FROM erasures")) == 1
+    assert "llama" not in str([tuple(row) for row in tx.all("SELECT * FROM erasures")])
+
+
+async def test_documents_that_were_warm_are_let_go(tmp_path: Path) -> None:
+    opened(tmp_path / "carina.db", Kind.CONSTELLATION)._raw.close()
+
+    def note(tx: Tx) -> None:
+        audience = person_audience(ANN)
+        new = NewBlock(CONSTELLATION_OWNER, "notes", "Notes", audience, Trust.SYSTEM)
+        create_block(tx, new, SYSTEM, NOON)
+        author = Author(STAR, Scope(audience), agent_writer(STAR), Trust.APPROVED, NOON)
+        append_block(tx, author, "notes", "the llama is called Quetzal")
+
+    def warm(tx: Tx) -> int:
+        return len(tx.kept(WarmBlocks)._kept)
+
+    async with Database.open(tmp_path / "carina.db") as database:
+        await database.write(SETUP, note)
+        assert await database.write(SETUP, warm) == 1
+        await database.write(SETUP, lambda tx: erase_here(tx, ONE, ANN, NOON))
+        assert await database.write(SETUP, warm) == 0
+
+
+# ------------------------------------------------------------------------------------------------------ the bytes
+
+
+def found_in(path: Path, word: str) -> bool:
+    return word.encode().lower() in path.read_bytes().lower()
+
+
+def test_erasing_and_compacting_leaves_no_word_in_any_byte(tmp_path: Path) -> None:
+    path = tmp_path / "carina.db"
+    tx = opened(path, Kind.CONSTELLATION)
+    for number in range(1, 200):
+        taken(tx, number, f"the quetzalcoatl number {number} is feathered", payload={"background": ["a quetzalcoatl"]})
+    taken(tx, 900, "a tortoise", person=BOB)
+    words = traces.samples(tx, ANN)
+    assert words
+    assert empty_log(tx._raw)
+    assert found_in(path, "quetzalcoatl")
+    assert traces.search(tmp_path, words).left
+    assert traces.holding(tx, words)["messages"] > 0
+    erase(tx)
+    assert compact(tx._raw)
+    searched = traces.search(tmp_path, words)
+    assert (searched.left, traces.holding(tx, words)) == ((), {})
+    assert not any(found_in(each, "quetzal") for each in tmp_path.iterdir())
+    assert found_in(path, "tortoise")
+    assert searched.files >= 1
+    tx._raw.close()
+
+
+def test_what_an_index_kept_of_rows_long_gone_goes_too_and_the_file_has_no_free_pages(tmp_path: Path) -> None:
+    path = tmp_path / "carina.db"
+    tx = opened(path, Kind.CONSTELLATION)
+    for number in range(1, 400):
+        taken(tx, number, f"number {number} " * 20)
+    for index in ("message_fts", "archival_fts", "block_fts"):
+        tx.run(" ".join(["INSERT INTO", index, "(rowid, search_text) VALUES (12345, 'quetzalcoatl')"]))
+    size = tx.one("PRAGMA page_count")
+    assert size is not None
+    assert empty_log(tx._raw)
+    assert found_in(path, "quetzal")
+    erase(tx)
+    assert compact(tx._raw)
+    assert not found_in(path, "quetzal")
+    pages, free = tx.one("PRAGMA page_count"), tx.one("PRAGMA freelist_count")
+    assert pages is not None
+    assert free is not None
+    assert (free[0], pages[0] < size[0]) == (0, True)
+    tx._raw.close()
+
+
+def test_samples_are_words_that_nobody_else_said(tx: Tx) -> None:
+    taken(tx, 1, "everybody knows chrysanthemum")
+    taken(tx, 2, "I planted chrysanthemum too", person=BOB)
+    taken(tx, 3, "mine is called Quetzalcoatl, the old one")
+    found = traces.samples(tx, ANN)
+    assert "chrysanthemum" not in found
+    assert "everybody" in found
+    assert "mine is called Quetzalcoatl, the old one" in found
+    assert traces.samples(tx, PersonId("discord:nobody")) == []
+
+
+def test_a_search_finds_words_in_any_case_escaped_and_across_its_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "_CHUNK", 16)
+    (tmp_path / "upper.log").write_text("x" * 13 + "QUETZALCOATL")
+    (tmp_path / "escaped.json").write_text(json.dumps("…größer als Öl…"))
+    (tmp_path / "carina.db.before-2-now").write_text("quetzalcoatl")
+    (tmp_path / "other.bak").write_text("nothing")
+    (tmp_path / "clean").write_text("quetzal coatl")
+    found = traces.search(tmp_path, ["quetzalcoatl", "größer als Öl"])
+    assert {(left.file, left.samples, left.copy) for left in found.left} == {
+        ("upper.log", 1, False),
+        ("escaped.json", 1, False),
+        ("carina.db.before-2-now", 1, True),
+    }
+    assert {copy.file for copy in found.copies} == {"carina.db.before-2-now", "other.bak"}
+    assert found.files == 5
+
+
+def test_a_log_that_a_reader_keeps_is_said_to_be_kept(tmp_path: Path) -> None:
+    path = tmp_path / "carina.db"
+    tx = opened(path, Kind.CONSTELLATION)
+    tx._raw.execute("PRAGMA busy_timeout=50")
+    reader = connect(path, read_only=True)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM messages").fetchall()
+    taken(tx, 1, "hello")
+    assert not empty_log(tx._raw)
+    reader.close()
+    assert empty_log(tx._raw)
+    tx._raw.close()
+
+
+def test_turn_ids_are_given_for_looking_again(tx: Tx) -> None:
+    assert erase(tx).moved == ()
+    one = begun(tx, taken(tx, 1), person=ANN)
+    other = begun(tx, taken(tx, 2, person=BOB), person=BOB)
+    assert set(erase(tx).moved) == {TurnId(one.id), TurnId(other.id)}

@@ -1,0 +1,159 @@
+"""Privacy in the real program: what a person may have done with what is kept of them, down to the files' bytes."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.service.towns import Town, town
+from tests.wire.discord import Channel, Message, Person
+from tests.wire.model import Answer, Call, Calls
+
+WORD = "Quetzalcoatl"
+KEEP = Call("recall", {"operation": "insert", "content": f"Ana's llama is {WORD}"})
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Town]:
+    async with town(folder, scripted=True) as made:
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+def holding(t: Town, word: str = WORD) -> list[str]:
+    """The files of the data folder with that word in their bytes, whatever its case."""
+    files = [path for path in t.service.home.rglob("*") if path.is_file()]
+    assert any(path.name == "global.db" for path in files)
+    found = [path for path in files if word.encode().lower() in path.read_bytes().lower()]
+    return sorted(path.name for path in found)
+
+
+async def lived(t: Town) -> None:
+    """Ana speaks in the channel and directly, and something is remembered; Olga speaks as well."""
+    t.model.script(Calls(KEEP), Answer(f"I keep it: {WORD}."), Answer(f"A secret {WORD}."), Answer("Tortoise, yes."))
+    await t.ask(t.ana, t.general, f"<@bot> my llama is called {WORD}", within=20)
+    await t.ask(t.ana, t.ana.direct, f"my secret is {WORD}", within=20)
+    await t.ask(t.olga, t.general, "<@bot> the tortoise sleeps", within=20)
+    assert holding(t)
+
+
+async def asked_to_erase(person: Person, channel: Channel) -> Message:
+    """The question whether it is meant."""
+    asked = await person.command("privacy erase", None, channel)
+    assert asked.ephemeral
+    message = asked.message
+    assert message is not None
+    assert [button["label"] for button in message.buttons] == ["Erase everything", "Keep it"]
+    return message
+
+
+async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        await lived(t)
+        seen = await t.ana.command("privacy see", None, t.general)
+        assert seen.ephemeral
+        assert "messages: what you said" in seen.text
+        assert WORD not in seen.text
+        exported = await t.ana.command("privacy export", None, t.general)
+        assert exported.message is not None
+        (file,) = exported.message.attachments
+        data = t.server.world.files[file.id].data.decode()
+        assert json.loads(data)["person"] == f"discord:{t.ana.id}"
+        assert (f"my secret is {WORD}" in data, "tortoise" in data) == (True, False)
+
+        question = await asked_to_erase(t.ana, t.general)
+        assert holding(t)
+        answered = await t.ana.press(question, "Erase everything")
+        assert answered.ephemeral
+        assert "found in none of them" in answered.text
+        assert WORD not in answered.text
+        assert holding(t) == []
+        assert holding(t, WORD[:6]) == []
+        assert holding(t, "the tortoise sleeps")
+
+        assert "Opted out" in (await t.ana.command("privacy optout", None, t.general)).text
+        await t.service.stop()
+        await t.service.start()
+        asks = len(t.model.requests)
+        await t.ana.say(t.general, f"<@bot> do you remember {WORD}?")
+        t.model.script(Answer("Good morning."))
+        await t.ask(t.olga, t.general, "<@bot> good morning", within=20)
+        (request,) = t.model.requests[asks:]
+        assert WORD not in json.dumps(request.body)
+        assert holding(t) == []
+        t.model.script(Answer("There you are."))
+        assert "Resumed" in (await t.ana.command("privacy resume", None, t.general)).text
+        assert (await t.ask(t.ana, t.general, "<@bot> hello again", within=20)).text == "There you are."
+
+
+async def test_who_answers_somebody_that_opted_out_quotes_nothing_of_them(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        await t.ana.command("privacy optout", None, t.general)
+        hers = await t.ana.say(t.general, f"my llama is called {WORD}")
+        t.model.script(Answer("I do not know."))
+        await t.ask(t.olga, t.general, "<@bot> what is it called?", reply_to=hers, within=20)
+        (request,) = t.model.requests
+        assert WORD not in json.dumps(request.body)
+        assert holding(t) == []
+
+
+FAULTS = ("privacy.begin:after", "privacy.erase:after", "privacy.identities:before", "privacy.receipt:before")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_an_erasure_that_dies_half_way_is_ended_at_the_next_start(tmp_path: Path, fault: str) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        await lived(t)
+        question = await asked_to_erase(t.ana, t.general)
+        pressing = asyncio.create_task(t.ana.press(question, "Erase everything"))
+        assert await t.service.ended() != 0
+        pressing.cancel()
+        await asyncio.gather(pressing, return_exceptions=True)
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        assert holding(t) == []
+        code, out, _ = await t.service.run("privacy", "see", f"discord:{t.ana.id}", "--json")
+        assert code == 0
+        (receipt,) = json.loads(out)["erasures"]
+        assert receipt["done_at"]
+        assert receipt["stores"][0]["before"]["archival"] == 1
+        assert receipt["left"] == []
+        await t.service.stop()
+
+
+async def test_the_owner_does_the_same_by_command_with_and_without_a_service(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        await lived(t)
+        ana, run = f"discord:{t.ana.id}", t.service.run
+        code, out, error = await run("privacy", "erase", ana)
+        assert (code, out) == (2, "")
+        assert "--yes" in error
+        code, _, error = await run("privacy", "see", "ana")
+        assert code == 1
+        assert "names nobody" in error
+        code, out, _ = await run("privacy", "export", ana, "--json")
+        assert WORD in json.dumps(json.loads(out)["constellations"])
+        code, out, _ = await run("privacy", "optout", ana)
+        assert (code, "Opted out" in out) == (0, True)
+        code, out, _ = await run("privacy", "erase", ana, "--yes")
+        assert code == 0
+        assert "found in none of them" in out
+        assert holding(t) == []
+        await t.service.stop()
+
+        code, out, _ = await run("privacy", "see", ana)
+        assert "has opted out" in out
+        code, out, _ = await run("privacy", "erase", f"discord:{t.olga.id}", "--yes", "--json")
+        assert json.loads(out)["left"] == []
+        assert holding(t, "the tortoise sleeps") == []
+        code, out, _ = await run("privacy", "resume", ana)
+        assert (code, "Resumed" in out) == (0, True)
+        await t.service.start()
+        t.model.script(Answer("Hello Ana."))
+        assert (await t.ask(t.ana, t.general, "<@bot> hello", within=20)).text == "Hello Ana."

@@ -1,0 +1,217 @@
+"""Why an answer was given, over real sockets: the command, the menu, what is pressed, chosen and filled in."""
+
+import copy
+import dataclasses
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.towns import Town, town
+from tests.wire.discord import Answered, Channel, Message, Person
+from tests.wire.discord.messages import parts
+from tests.wire.model import Answer, Call, Calls
+
+MENU, PICK = "Why did you say this?", "Choose a memory to change"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def rows(t: Town, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Read beside the running service."""
+    path = next(t.service.home.glob("constellations/*/carina.db"))
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return connection.execute(sql, values).fetchall()
+
+
+def entry_with(t: Town, content: str) -> str:
+    return str(rows(t, "SELECT id FROM archival_entries WHERE content = ?", content)[0][0])
+
+
+async def answered(t: Town, person: Person, channel: Channel, content: str, word: str) -> tuple[Message, Message]:
+    """Something is kept, and an answer made from it; gives what the person had said, and the answer."""
+    t.model.script(
+        Calls(Call("recall", {"operation": "insert", "content": content})),
+        Answer("Kept."),
+        Calls(Call("search", {"query": word, "domain": "archival_memory"})),
+        Answer(f"About the {word}."),
+    )
+    told = await person.say(channel, f"<@bot> do keep that of the {word}")
+    await channel.wait_for_bot(after=told)
+    return told, await t.ask(person, channel, f"<@bot> what of the {word}?")
+
+
+def as_seen(shown: Message) -> Message:
+    """An answer for one person, as if others could see it too."""
+    return dataclasses.replace(shown, only_for=None, components=copy.deepcopy(shown.components))
+
+
+def shown_in(said: Answered) -> Message:
+    assert said.ephemeral
+    assert said.message is not None
+    return said.message
+
+
+def forge(shown: Message, label: str, custom_id: str) -> Message:
+    """The same with another id behind a button, as if somebody had made one up."""
+    made = as_seen(shown)
+    next(part for part in parts(made.components) if part.get("label") == label)["custom_id"] = custom_id
+    return made
+
+
+async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(scripted: Town) -> None:
+    t, content = scripted, "Ana keeps a quagga in the barn."
+    channel = t.guild.text_channel("quagga")
+    told, answer = await answered(t, t.ana, channel, content, "quagga")
+    shown = shown_in(await t.ana.menu(MENU, answer))
+    assert f"> {content}" in shown.text
+    assert f"https://discord.com/channels/{t.guild.id}/{channel.id}/{told.id}" in shown.text
+    assert "by Annie in \\#quagga in Home; everybody in that server can read it" in shown.text
+    assert "Tools that ran: search." in shown.text
+    assert [button["label"] for button in shown.buttons] == ["Forget", "Correct", "Only in DM"]
+    assert (await t.ana.command("why", channel=channel)).text == shown.text
+    link = f"https://discord.com/channels/{t.guild.id}/{channel.id}/{answer.id}"
+    assert (await t.ana.command("why", {"message": link}, channel)).text == shown.text
+
+    form = await t.ana.press(shown, "Correct")
+    assert form.modal is not None
+    assert form.modal.inputs["text"]["value"] == content
+    done = await t.ana.submit_modal(form, {"What it should say": "Ana keeps a quagga in the shed."})
+    assert done.text.startswith("Corrected.")
+    late = await t.ana.submit_modal(form, {"text": "Ana keeps nothing."})
+    assert "changed since you opened the form" in late.text
+    entry = entry_with(t, "Ana keeps a quagga in the shed.")
+    assert "our direct messages only" in (await t.ana.press(shown, "Only in DM")).text
+    assert rows(t, "SELECT audience FROM archival_entries WHERE id = ?", entry) == [(f"person:discord:{t.ana.id}",)]
+    for_olga = await t.olga.menu(MENU, answer)
+    assert "Ana keeps" not in for_olga.text
+    assert "Tools that ran: search." in for_olga.text
+    assert "1 more that you may not see here." in for_olga.text
+
+    assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
+    assert "forgotten already" in (await t.ana.press(shown, "Forget")).text
+    assert "1 more that was forgotten" in (await t.ana.menu(MENU, answer)).text
+    assert rows(t, "SELECT id FROM archival_entries WHERE id = ?", entry) == []
+
+
+async def test_others_see_it_and_can_do_nothing(scripted: Town) -> None:
+    t, content = scripted, "Ana keeps an okapi."
+    channel, bea = t.guild.text_channel("okapi"), t.member("Bea")
+    _told, answer = await answered(t, t.ana, channel, content, "okapi")
+    mine = shown_in(await t.ana.menu(MENU, answer))
+    theirs = shown_in(await bea.menu(MENU, answer))
+    assert content in theirs.text
+    assert theirs.buttons == []
+    for label, words in (("Forget", "not yours"), ("Correct", "not yours"), ("Only in DM", "Only the person")):
+        pressed = await bea.press(as_seen(mine), label)
+        assert pressed.ephemeral
+        assert words in pressed.text
+        assert pressed.modal is None
+    form = await t.ana.press(mine, "Correct")
+    assert "not yours to be corrected" in (await bea.submit_modal(form, {"text": "Bea keeps it."})).text
+    assert rows(t, "SELECT content FROM archival_entries WHERE content = ?", content) == [(content,)]
+
+
+async def test_among_several_memories_one_is_chosen(scripted: Town) -> None:
+    t = scripted
+    channel = t.guild.text_channel("several")
+    for number in ("one", "two"):
+        t.model.script(
+            Calls(Call("recall", {"operation": "insert", "content": f"The ibis number {number}."})), Answer("Kept.")
+        )
+        await t.ask(t.ana, channel, "<@bot> keep that")
+    t.model.script(Calls(Call("search", {"query": "ibis", "domain": "archival_memory"})), Answer("Two."))
+    answer = await t.ask(t.ana, channel, "<@bot> how many?")
+    shown = shown_in(await t.ana.menu(MENU, answer))
+    assert shown.buttons == []
+    chosen = shown_in(await t.ana.select(shown, PICK, "The ibis number two."))
+    assert "The ibis number two." in chosen.text
+    assert (await t.ana.press(chosen, "Forget")).text.startswith("Forgotten.")
+    assert rows(t, "SELECT content FROM archival_entries WHERE content LIKE 'The ibis%'") == [("The ibis number one.",)]
+    again = await t.ana.select(shown, PICK, "The ibis number two.")
+    assert "forgotten already" in again.text
+
+
+@pytest.mark.parametrize(
+    ("custom_id", "said"),
+    [
+        ("carina:why:forget:entry:ent_nothing", "no such memory"),
+        ("carina:why:forget:message:1", "no such memory"),
+        ("carina:why:forget:message:{entry}", "no such memory"),
+        ("carina:why:correct:message:1", "no such memory"),
+        ("carina:why:narrow:entry:{theirs}", "no such memory"),
+        ("carina:why:forget:entry:{theirs}", "no such memory"),
+        ("carina:why:erase:entry:{entry}", "means nothing to me"),
+        ("carina:why:forget:block:{entry}", None),
+        ("carina:why:forget:entry:{entry}'; --", None),
+    ],
+)
+async def test_a_made_up_button_does_nothing(scripted: Town, custom_id: str, said: str | None) -> None:
+    t, content = scripted, f"Ana keeps a lynx ({custom_id})."
+    channel, bea = t.guild.text_channel("lynx"), t.member("Bea")
+    secret = f"Bea keeps a stoat ({custom_id})."
+    t.model.script(Calls(Call("recall", {"operation": "insert", "content": secret})), Answer("Kept."))
+    await t.ask(bea, bea.direct, "keep that to yourself")
+    _told, answer = await answered(t, t.ana, channel, content, "lynx")
+    shown = shown_in(await t.ana.menu(MENU, answer))
+    picked = [part for part in parts(shown.components) if part.get("placeholder") == PICK]
+    if picked:  # earlier lynxes were found as well
+        chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, content)}")
+        shown = shown_in(chosen)
+    named = custom_id.format(entry=entry_with(t, content), theirs=entry_with(t, secret))
+    t.server.settings.answer_seconds = 1.0 if said is None else 3.0
+    pressed = await t.ana.press(forge(shown, "Forget", named), "Forget")
+    t.server.settings.answer_seconds = 3.0
+    assert pressed.failed == (said is None)
+    assert said is None or said in pressed.text
+    assert entry_with(t, content)
+    assert entry_with(t, secret)
+
+
+async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Town) -> None:
+    t = scripted
+    channel = t.guild.text_channel("none")
+    assert "no answer in this place" in (await t.ana.command("why", channel=channel)).text
+    said = await t.ana.say(channel, "I said this myself")
+    assert "no answer of mine" in (await t.ana.menu(MENU, said)).text
+    _told, private = await answered(t, t.ana, t.ana.direct, "Ana keeps a heron.", "heron")
+    assert "heron" in (await t.ana.command("why")).text
+    for asker in (t.ana, t.olga):
+        refused = await asker.command("why", {"message": str(private.id)}, channel)
+        assert refused.ephemeral
+        assert "no answer of mine in this place" in refused.text
+    assert "by its link" in (await t.ana.command("why", {"message": "the last one"}, channel)).text
+    t.model.script(Answer("Hello."))
+    plain = await t.ask(t.ana, channel, "<@bot> hello")
+    assert "I looked up nothing" in (await t.ana.menu(MENU, plain)).text
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        await t.service.start()
+        _told, answer = await answered(t, t.ana, t.general, "Ana keeps a dodo.", "dodo")
+        shown = shown_in(await t.ana.menu(MENU, answer))
+        form = await t.ana.press(shown, "Correct")
+        await t.service.kill()
+        await t.service.start()
+        assert (await t.ana.submit_modal(form, {"text": "Ana keeps an auk."})).text.startswith("Corrected.")
+        entry_with(t, "Ana keeps an auk.")
+        assert "Ana keeps an auk." in (await t.ana.command("why", channel=t.general)).text
+        assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
+        assert rows(t, "SELECT id FROM archival_entries") == []
+        await t.service.stop()
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_at_the_terminal_why_explains_the_last_answer(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        code, _out, error = await t.service.run("chat", "--once", "remember that my dodo is blue")
+        assert (code, error) == (0, "")
+        await t.service.run("chat", "--once", "what colour is my dodo?")
+        code, out, error = await t.service.run("chat", "--once", "/why")
+        assert (code, error) == (0, "")
+        assert "dodo" in out
+        assert "only my owner can read it" in out
+        assert "Tools that ran:" in out
