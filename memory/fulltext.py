@@ -27,7 +27,7 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_RUN = regex.compile(rf"[{_UNSPACED}]+")
+_RUN = regex.compile(rf"[{_UNSPACED}]+\p{{M}}*")  # a mark left behind would join what comes after the run
 # Within a run each script is a word of its own: Japanese writes its particles in Hiragana between the words.
 _WORD = regex.compile(
     rf"""(?V1)

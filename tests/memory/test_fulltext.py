@@ -5,7 +5,7 @@ from time import perf_counter
 
 import pytest
 import regex
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory.database import Tx, connect
@@ -74,6 +74,7 @@ def test_no_text_raises_or_acts_as_syntax(tx: Tx, text: str, mode: Mode) -> None
 
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(categories=["L", "M", "N", "P", "Zs"]), max_size=30) | hostile)
+@example(text="〡\U0001133b0")
 def test_every_text_with_a_word_is_found_by_itself(tx: Tx, text: str) -> None:
     asked = [term.word for term in terms(text, mode="all")]
     if asked and all(_is_token(tx, word) for word in asked):
