@@ -10,7 +10,7 @@ from sources.discord.finding import PREFIX_ROOM
 from sources.text import sendable, split_text
 from tests.kill.ground import Case
 from tests.kill.lives import Home
-from tests.kill.scenarios import Scenario
+from tests.kill.scenarios import Question, Scenario
 from tests.wire.discord import Channel
 from tests.wire.discord.messages import DEFAULT, REPLY
 
@@ -79,10 +79,12 @@ def check(scenario: Scenario, case: Case, store: Store) -> list[str]:
     wrong = [f"model: {one.problem}" for one in case.model.requests if one.problem]
     if len(places) != 1:
         return [*wrong, f"{len(places)} places to answer in"]
-    wrong += _on_the_server(places[0], _pieces(scenario, scenario.answer), scenario.speaker, case.since)
+    wrong += _on_the_server(places[0], _said(scenario), scenario.speaker, case.since)
     if scenario.direct_text:
         wrong += _on_the_server(case.direct, _pieces(scenario, scenario.direct_text), "", case.since)
     wrong += _in_the_store(scenario, case, store)
+    if scenario.question is not None:
+        wrong += _question(scenario.question, case, store)
     return wrong
 
 
@@ -94,6 +96,12 @@ def _places(scenario: Scenario, case: Case) -> Sequence[Channel]:
             return case.channel.threads
         case _:
             return [case.channel]
+
+
+def _said(scenario: Scenario) -> list[str]:
+    """All messages that must stand in the place."""
+    then = scenario.question.then if scenario.question is not None else ""
+    return _pieces(scenario, scenario.answer) + _pieces(scenario, then)
 
 
 def _pieces(scenario: Scenario, text: str) -> list[str]:
@@ -120,17 +128,18 @@ def _on_the_server(place: Channel, pieces: list[str], speaker: str, since: int) 
 
 def _in_the_store(scenario: Scenario, case: Case, store: Store) -> list[str]:
     said = {str(message.id) for message in case.said}
-    inbox = [row for row in store.all("SELECT * FROM inbox WHERE kind = 'message'") if row["external_id"] in said]
+    heard = store.all("SELECT * FROM inbox WHERE kind = 'message' OR source = 'approval'")
+    inbox = [row for row in heard if row["external_id"] in said or row["source"] == "approval"]
     turns = {row["turn_id"] for row in inbox if row["turn_id"] is not None}
     outbox = [row for row in store.all("SELECT * FROM outbox ORDER BY id") if row["turn_id"] in turns]
     texts = [row for row in outbox if row["kind"] == "text"]
     wrong = []
-    if [row["status"] for row in inbox] != [scenario.inbox] * len(said):
+    if [row["status"] for row in inbox] != [scenario.inbox] * (len(said) + (scenario.question is not None)):
         wrong.append(f"inbox: {[row['status'] for row in inbox]}")
     if not {row["status"] for row in texts} <= scenario.outbox:
         wrong.append(f"outbox: {[row['status'] for row in texts]}")
     sent = [row for row in texts if row["status"] == "sent"]
-    wanted = len(_pieces(scenario, scenario.answer)) + bool(scenario.direct_text)
+    wanted = len(_said(scenario)) + bool(scenario.direct_text)
     if len(sent) != wanted or len({row["external_id"] for row in sent}) != wanted:
         wrong.append(f"outbox: {len(sent)} rows sent, wanted {wanted}")
     if any(row["kind"] == "preview" and row["status"] != "withdrawn" for row in outbox):
@@ -144,7 +153,8 @@ def _in_the_store(scenario: Scenario, case: Case, store: Store) -> list[str]:
 def _transcript(scenario: Scenario, store: Store, turns: set[int]) -> list[str]:
     rows = store.all("SELECT * FROM messages WHERE role = 'assistant' AND content <> ''")
     answers = [row["content"] for row in rows if row["batch_id"] in turns]
-    return [] if answers in ([scenario.answer], []) or not scenario.answer else [f"transcript: {len(answers)} answers"]
+    wanted = [scenario.answer, *([scenario.question.then] if scenario.question is not None else [])]
+    return [] if answers in (wanted, []) or not scenario.answer else [f"transcript: {len(answers)} answers"]
 
 
 def _memory(scenario: Scenario, store: Store) -> list[str]:
@@ -163,6 +173,27 @@ def _usage(case: Case, store: Store, turns: set[int]) -> list[str]:
     if not least <= len(paid) <= len(case.model.requests) or any(row["input_tokens"] <= 0 for row in paid):
         return [f"usage: {len(paid)} rows for {len(case.model.requests)} requests"]
     return []
+
+
+def _question(wanted: Question, case: Case, store: Store) -> list[str]:
+    """The owner was asked once, by one card that is in its final state, and what was said counted once."""
+    direct = case.ground.olga.direct
+    cards = [post for post in direct.from_bot if post.id > case.since]
+    made = [entry for entry in direct.log if entry.from_bot and entry.what == "create"]
+    wrong = []
+    if len(cards) != 1 or len(made) != 1:
+        wrong.append(f"{len(made)} cards were sent, {len(cards)} stand: {[_short(card.text) for card in cards]}")
+    if any(card.buttons or wanted.card not in card.text.splitlines()[-1] for card in cards):
+        wrong.append(f"cards: {[(card.text[-80:], len(card.buttons)) for card in cards]}")
+    if any(card.text.count(wanted.card) != 1 for card in cards):
+        wrong.append("a card tells of its outcome more than once")
+    if (found := [row["status"] for row in store.all("SELECT status FROM permission_requests")]) != [wanted.status]:
+        wrong.append(f"requests: {found}")
+    events = [row["event"] for row in store.all("SELECT event FROM permission_audit ORDER BY id")]
+    counted = tuple(event for event in events if event != "refused")  # pressed again, because no answer came
+    if counted != wanted.record:
+        wrong.append(f"record: {events}")
+    return wrong
 
 
 def _short(text: str) -> str:

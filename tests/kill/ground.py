@@ -64,6 +64,9 @@ class Ground:
         self.warm = self.guild.text_channel("warm")
         self.ana = self.server.person("ana", global_name="Ana")
         self.guild.add(self.ana)
+        self.olga = self.server.person("olga", global_name="Olga")
+        """The owner, in scenarios that ask one."""
+        self.guild.add(self.olga)
 
     def environment(self) -> dict[str, str]:
         return {
@@ -107,10 +110,10 @@ class Ground:
     def clear(self, case: "Case") -> None:
         """Take away what a case left on the server."""
         case.channel.delete()
-        direct = self.ana.direct
-        for number in [one for one in direct.posts if one > case.since]:
-            del direct.posts[number]
-        direct.log.clear()
+        for direct in (self.ana.direct, self.olga.direct):
+            for number in [one for one in direct.posts if one > case.since]:
+                del direct.posts[number]
+            direct.log.clear()
 
 
 @dataclass

@@ -123,6 +123,8 @@ async def play(ground: Ground, scenario: Scenario, kill: Kill | None) -> Played:
     """One case on this ground."""
     case = await ground.case(scenario.name, fresh=scenario.fresh)
     case.home.environment |= scenario.variables
+    if scenario.question is not None:
+        case.home.environment["DISCORD_OWNER_ID"] = str(ground.olga.id)
     ground.server.granted_privileged = {one for one in ("members", "message_content") if one in scenario.privileged}
     try:
         return await Play(scenario, case).run(kill)
@@ -140,7 +142,7 @@ def kills(scenario: Scenario, reached: Iterable[str]) -> list[Kill]:
     for one in reached:
         counted[one] += 1
         name = one.partition(":")[0]
-        often = name == "inbox.accept" or (scenario.whole and name in EACH)
+        often = name == "inbox.accept" or name in scenario.each or (scenario.whole and name in EACH)
         if counted[one] > (MOST_TIMES if often else 1):
             continue
         if name in scenario.points or (scenario.whole and name not in STARTING):

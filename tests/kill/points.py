@@ -12,8 +12,19 @@ EXEMPT = {
     # No tool leaves the process yet: all of them write memory or read it. The first one that does must be covered.
     "turn.tool_begin": "only a tool that leaves the process begins by a step of its own",
     "tool.outside": "no tool leaves the process yet",
-    # An owner's command, not a message.
+    # Owners' commands, not messages.
     "inbox.revive": "`carina inbox retry`",
+    "approval.revoke": "`/permits revoke` and `carina permits revoke`",
+    # Buttons and a form under `/why`, not messages; each is one transaction that says the same when it is done again.
+    "why.forget": "*Forget* under `/why`",
+    "why.correct": "the form of *Correct* under `/why`",
+    "why.narrow": "*Only in DM* under `/why`",
+    # A person's commands, not messages; `tests/service/test_privacy.py` kills an erasure at its points.
+    "privacy.choose": "`/privacy pause`, `optout` and `resume`, and `carina privacy`",
+    "privacy.begin": "`/privacy erase` and `carina privacy erase`",
+    "privacy.erase": "a step of an erasure",
+    "privacy.identities": "a step of an erasure",
+    "privacy.receipt": "the last step of an erasure",
     # Neither has to do with an answer, and both wait minutes or for a caller.
     "discord.presence": "shown by a front end about itself; no message causes it",
     "discord.probe": "asked after five silent minutes, says nothing to anybody",

@@ -8,12 +8,15 @@ from tests.kill.script import (
     Act,
     Rule,
     after_memory,
+    after_the_question,
     always,
     ask,
     ask_a_slow_webhook,
     ask_and_delete,
     ask_and_delete_while_shown,
     ask_and_edit,
+    ask_and_let_it_expire,
+    ask_and_press,
     ask_directly,
     ask_twice,
     ask_where_it_may_not_speak,
@@ -25,6 +28,20 @@ from tests.kill.script import (
     written_slowly,
 )
 from tests.wire.model import Answer, Slow
+
+
+@dataclass(frozen=True)
+class Question:
+    """What comes of the one question that the owner is asked in the scenario.
+
+    `then` is what the agent says when it is decided, `card` what the owner's card says at last, `status` and
+    `record` how the store has it.
+    """
+
+    then: str
+    card: str
+    status: str
+    record: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,9 @@ class Scenario:
     """For the process, beside what every case gives it."""
     never: frozenset[str] = frozenset()
     """Points that must not be reached."""
+    each: frozenset[str] = frozenset()
+    """Points of `points` at which it is killed each time that they are reached, not only the first."""
+    question: Question | None = None
 
 
 # ------------------------------------------------------------------------------------------------------- scenarios
@@ -288,11 +308,65 @@ PLACES = (
     ),
 )
 
+ASKING = '[[agents]]\nrules = [{ rule = "requires_consent", tool = "recall" }]\n'
+DELIVERING = frozenset(["outbox.sending", "outbox.sent", "discord.send", "discord.edit"])
+STEPS = frozenset(["turn.begin", "model.complete", "turn.answer", "turn.finish"])
+ALLOWED = Question("It is kept now.", "Allowed once by ", "used", ("asked", "answered", "used"))
+DENIED = Question("It is not kept.", "Denied by ", "denied", ("asked", "answered"))
+EXPIRED = Question("Nobody answered.", "Expired unanswered, ", "expired", ("asked", "expired"))
+WAITS = "That waits for approval."
+
+_put = partial(_make, answer=WAITS, restarts=ONLY_SOON)
+
+APPROVALS = (
+    _put(
+        "allowed",
+        act=partial(ask_and_press, label="Once"),
+        rule=after_the_question(WAITS, ALLOWED.then),
+        points=STEPS | DELIVERING | {"turn.ask", "approval.answer", "turn.tool"},
+        each=STEPS | DELIVERING,
+        toml=ASKING + TOML,
+        question=ALLOWED,
+        entries=1,
+    ),
+    _put(
+        "allowed_late",
+        act=partial(ask_and_press, label="Once"),
+        rule=after_the_question(WAITS, ALLOWED.then),
+        points=DELIVERING,
+        each=DELIVERING,
+        toml=ASKING + TOML,
+        question=ALLOWED,
+        entries=1,
+        restarts=(LATE,),
+    ),
+    _put(
+        "denied",
+        act=partial(ask_and_press, label="Deny"),
+        rule=after_the_question(WAITS, DENIED.then),
+        points=frozenset({"approval.answer", "turn.begin"}),
+        each=frozenset({"turn.begin"}),
+        toml=ASKING + TOML,
+        question=DENIED,
+    ),
+    _put(
+        "expired",
+        act=ask_and_let_it_expire,
+        rule=after_the_question(WAITS, EXPIRED.then),
+        points=frozenset({"approval.expire", "turn.begin"}),
+        each=frozenset({"turn.begin"}),
+        toml=ASKING + "[approvals]\nexpires_hours = 0.0015\n" + TOML,
+        question=EXPIRED,
+        variables={"KILL_TEST_LOOK": "1"},
+    ),
+)
+
 GROUPS = {
     **{scenario.name: (scenario,) for scenario in MAIN},
     "changes": CHANGES,
     "again": AGAIN,
     "trouble": TROUBLE,
     "places": PLACES,
+    "approvals": APPROVALS,
 }
 ALL = tuple(scenario for group in GROUPS.values() for scenario in group)

@@ -1,10 +1,11 @@
 """What the model answers and what the person does, in the scenarios of the matrix."""
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from tests.kill.ground import Case
-from tests.wire.discord import Upload
+from tests.wire.discord import Impossible, Message, Upload
 from tests.wire.model import Answer, Call, Calls, Reply, Request, Slow
 
 Act: TypeAlias = Callable[[Case], Awaitable[object]]
@@ -81,6 +82,20 @@ def with_a_word_aside(text: str, aside: str) -> Rule:
     return rule
 
 
+def after_the_question(waits: str, then: str) -> Rule:
+    """Stores something, which has to wait, says so, and says more when it is decided."""
+
+    def rule(requests: list[Request]) -> Reply:
+        newest = requests[-1]
+        if newest.results:
+            return Answer(waits if "waits for approval" in newest.results[-1] else then)
+        if "[system] Request" in newest.last_user:
+            return Answer(then)
+        return Calls(Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"}))
+
+    return rule
+
+
 # ------------------------------------------------------------------------------------------- what the person does
 
 
@@ -130,3 +145,23 @@ async def ask_a_slow_webhook(case: Case) -> None:
 async def ask_where_it_may_not_speak(case: Case) -> None:
     case.server.faults.fail("POST", f"/channels/{case.channel.id}/messages", 403, code=50013, times=99)
     await ask(case)
+
+
+async def ask_and_press(case: Case, label: str) -> None:
+    """The owner presses as people do: again, when nothing seems to come of it."""
+    await ask(case)
+    card = await _card(case)
+    while card.buttons:
+        with contextlib.suppress(TimeoutError, Impossible):
+            await case.ground.olga.press(card, label, timeout=3)
+            await case.server.until(lambda: not card.buttons, 2)
+
+
+async def ask_and_let_it_expire(case: Case) -> None:
+    await ask(case)
+    card = await _card(case)
+    await case.server.until(lambda: not card.buttons, 60)
+
+
+async def _card(case: Case) -> Message:
+    return await case.ground.olga.direct.wait_for_bot(lambda post: bool(post.buttons), timeout=60)

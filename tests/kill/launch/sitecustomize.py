@@ -6,6 +6,7 @@ modules as they are imported and imports nothing of the program itself:
 KILL_TEST_TRACE          file to which each reached point is appended, one "name:side" a line
 KILL_TEST_NONCE_SECONDS  how long Discord's endpoint relies on nonces
 KILL_TEST_PREVIEW        seconds until an answer is shown while it is written, and between its edits
+KILL_TEST_LOOK           seconds between looks for requests whose time is over
 KILL_TEST_STUMBLE        the first turn fails by an error in the program itself
 """
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _NONCE = os.environ.get("KILL_TEST_NONCE_SECONDS", "")
 _PREVIEW = os.environ.get("KILL_TEST_PREVIEW", "")
+_LOOK = os.environ.get("KILL_TEST_LOOK", "")
 
 
 def _note_points(module: Any) -> None:
@@ -46,6 +48,11 @@ def _hurry_previews(module: Any) -> None:
         module.BEGIN_SECONDS = module.EDIT_SECONDS = float(_PREVIEW)
 
 
+def _look_often(module: Any) -> None:
+    if _LOOK:
+        module._LOOK_SECONDS = float(_LOOK)
+
+
 def _stumble_once(module: Any) -> None:
     if "KILL_TEST_STUMBLE" not in os.environ:
         return
@@ -63,6 +70,7 @@ _CHANGES = {
     "memory.faults": _note_points,
     "sources.discord.speaking": _forget_nonces,
     "bot.preview": _hurry_previews,
+    "bot.approving": _look_often,
 }
 
 

@@ -1,0 +1,185 @@
+"""Requests that outlive something: the process, their time, their row; and very many of them at once."""
+
+import asyncio
+import functools
+from pathlib import Path
+
+import pytest
+
+from bot.broker import MOST_WAITING
+from tests.service.asking import (
+    DONE,
+    QUESTION,
+    WAITS,
+    as_seen,
+    asking_town,
+    change,
+    decided,
+    expired,
+    final,
+    finished,
+    keep,
+    record_of,
+    refused,
+    request_of,
+    rows,
+    said_in,
+    status_of,
+    times_kept,
+    waiting,
+)
+from tests.service.towns import Town
+from tests.wire.discord import Channel, Message
+from tests.wire.model import Answer, Calls, Reply, Request
+
+SOON_OVER = "[approvals]\nexpires_hours = 0.001\n"
+CROWDS, EACH = 5, 24
+
+
+async def test_a_card_from_before_a_kill_works_after_it(tmp_path: Path) -> None:
+    async with asking_town(tmp_path) as t:
+        content = "The dodo is back."
+        card = await waiting(t, t.ana, t.general, content)
+        asked = next(message for message in t.general.messages if message.author is t.ana)
+        await t.service.kill()
+        await t.service.start()
+        await t.olga.say(t.general, "this and that")
+        t.model.script(Answer(DONE))
+        assert decided(t.olga, "Allowed once").match((await t.olga.press(card, "Once")).text)
+        assert (await finished(t, card, t.general)).reply_to is asked
+        assert times_kept(t, content) == 1
+        assert said_in(t.general) == [WAITS, DONE]
+
+
+async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(tmp_path: Path) -> None:
+    async with asking_town(tmp_path) as t:
+        content = "The auk is back."
+        card = await waiting(t, t.ana, t.general, content)
+        t.model.default = lambda _: Answer(DONE)
+        path = f"/channels/{t.olga.direct.id}/messages/{card.id}"
+        t.server.faults.hang("PATCH", path, times=99)
+        await t.olga.press(card, "Once")
+        await t.server.until(lambda: t.server.requests_to("PATCH", path))
+        await t.service.kill()
+        t.server.faults.clear()
+        await t.service.start()
+        await finished(t, card, t.general)
+        assert decided(t.olga, "Allowed once").search(card.text)
+        assert times_kept(t, content) == 1
+        assert said_in(t.general) == [WAITS, DONE]
+
+
+async def test_a_card_whose_request_is_gone_does_nothing(tmp_path: Path) -> None:
+    async with asking_town(tmp_path) as t:
+        content = "The rook is black."
+        card = await waiting(t, t.ana, t.general, content)
+        request = request_of(t, content)
+        await t.service.stop()
+        assert change(t, "DELETE FROM permission_requests WHERE id = ?", request) == 1
+        await t.service.start()
+        for label in ("Once", "Deny", "Always for this"):
+            refused(await t.olga.press(card, label), "no such request")
+        refused(await t.olga.press(card, "Details"), "no such request")
+        refused(await t.olga.command("approve", {"request": str(request)}), "no such request")
+        assert await t.olga.autocomplete("approve", "request", "") == []
+        t.model.script(Answer("Here I am."))
+        await t.ask(t.ana, t.general, "<@bot> are you there?")
+        assert said_in(t.general) == [WAITS, "Here I am."]
+        assert times_kept(t, content) == 0
+
+
+# --------------------------------------------------------------------------------------------------------- expiry
+
+
+async def test_pressed_after_its_end_it_is_not_run(tmp_path: Path) -> None:
+    async with asking_town(tmp_path, toml=SOON_OVER) as t:
+        content = "The swan is late."
+        card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
+        request, before = request_of(t, content), as_seen(card)
+        await expired(t, request)
+        refused(await t.olga.press(before, "Once"), "has expired")
+        await finished(t, card, t.general, "Nobody answered in time.")
+        assert "Expired unanswered" in await final(t, card)
+        refused(await t.olga.press(before, "Always for this"), "has expired")
+        assert "Expired unanswered" in t.model.requests[-1].last_user
+        assert status_of(t, request) == "expired"
+        assert times_kept(t, content) == 0
+        assert record_of(t, request) == ["asked", "expired", "refused", "refused"]
+
+
+async def test_what_nobody_answers_is_closed_and_told_by_itself(tmp_path: Path) -> None:
+    async with asking_town(tmp_path, toml=SOON_OVER) as t:
+        content = "The coot is late."
+        card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
+        await t.general.wait_for_bot(lambda m: m.text == "Nobody answered in time.", timeout=30)
+        assert "Expired unanswered" in await final(t, card)
+        assert record_of(t, request_of(t, content)) == ["asked", "expired"]
+        assert times_kept(t, content) == 0
+
+
+async def test_what_ends_while_nobody_runs_is_told_at_the_next_start(tmp_path: Path) -> None:
+    async with asking_town(tmp_path, toml=SOON_OVER) as t:
+        content = "The gull is late."
+        card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
+        await t.service.kill()
+        await expired(t, request_of(t, content))
+        await t.service.start()
+        await finished(t, card, t.general, "Nobody answered in time.")
+        assert "Expired unanswered" in await final(t, card)
+        assert said_in(t.general) == [WAITS, "Nobody answered in time."]
+
+
+# ----------------------------------------------------------------------------------------------------------- many
+
+
+@pytest.mark.timeout(300)
+async def test_a_hundred_at_once_are_bounded_and_none_is_lost(tmp_path: Path) -> None:
+    """Five channels in which an agent asks for too much in one breath; then everything is pressed in one moment."""
+    async with asking_town(tmp_path) as t:
+        t.model.default = all_at_once
+        channels = [t.guild.text_channel(f"crowd-{number}") for number in range(CROWDS)]
+        await asyncio.gather(*(t.ana.say(channel, f"<@bot> keep crowd-{n}") for n, channel in enumerate(channels)))
+        for channel in channels:
+            await channel.wait_for_bot(lambda m: m.text == WAITS, timeout=60)
+        asked = [
+            content for (content,) in rows(t, "SELECT json_extract(arguments, '$.content') FROM permission_requests")
+        ]
+        assert len(asked) == len(set(asked)) == CROWDS * MOST_WAITING
+        cards = await all_cards(t, len(asked))
+        told = [result for request in t.model.requests for result in request.results]
+        assert sum("wait already" in result for result in told) == CROWDS * (EACH - MOST_WAITING)
+
+        pressing = asyncio.gather(*(t.olga.press(card, "Once", timeout=60) for card in cards))
+        lobby = t.guild.text_channel("lobby")
+        assert (await t.ask(t.olga, lobby, "<@bot> hello", within=60)).text == "Hello in between."
+        pressed = await pressing
+        assert [each.text for each in pressed if not decided(t.olga, "Allowed once").match(each.text)] == []
+        for channel in channels:
+            await t.server.until(functools.partial(all_told, channel), 120, channel.name)
+        for card in cards:
+            await final(t, card)
+        assert [times_kept(t, content) for content in asked] == [1] * len(asked)
+        assert rows(t, "SELECT DISTINCT status FROM permission_requests") == [("used",)]
+        assert len(t.olga.direct.from_bot) == len(cards)
+
+
+def all_at_once(request: Request) -> Reply:
+    """Calls for all of a crowd, a word that they wait, and one for each when it was made; a greeting to others."""
+    if "hello" in request.last_user:
+        return Answer("Hello in between.")
+    if not request.results:
+        crowd = request.last_user.partition("keep ")[2].split()[0]
+        return Calls(*(keep(f"{crowd} number {number}") for number in range(EACH)))
+    return Answer(DONE if "stored" in request.results[-1] else WAITS)
+
+
+def all_told(channel: Channel) -> bool:
+    return said_in(channel).count(DONE) == MOST_WAITING
+
+
+async def all_cards(t: Town, count: int) -> list[Message]:
+    def cards() -> list[Message]:
+        return [message for message in t.olga.direct.from_bot if QUESTION in message.text]
+
+    await t.server.until(lambda: len(cards()) >= count, 60, f"{count} cards")
+    return cards()

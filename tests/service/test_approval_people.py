@@ -1,0 +1,283 @@
+"""Who may answer, and where they are asked: admins, roles, a channel for them, and places that take no message."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from tests.service.asking import (
+    DONE,
+    LABELS,
+    WAITS,
+    as_seen,
+    asking_town,
+    asks,
+    card_of,
+    carry,
+    decided,
+    finished,
+    labels,
+    leaked,
+    record_of,
+    refused,
+    request_of,
+    rows,
+    said_in,
+    status_of,
+    times_kept,
+    unscripted,
+)
+from tests.service.towns import Town, until
+from tests.wire.discord import Guild, GuildChannel, Impossible, Message, Person, Role
+from tests.wire.model import Answer, Calls
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@dataclass
+class Administered:
+    """Eve is an admin by name, Rex by the role `keepers` of the guild Home; they are asked in `office`.
+
+    Fay is no admin; she and all of them may talk to the bot, and nobody else.
+    """
+
+    town: Town
+    eve: Person
+    rex: Person
+    fay: Person
+    keepers: Role
+    office: GuildChannel
+    elsewhere: Guild
+
+    async def asked(self, content: str, *then: str) -> tuple[Message, GuildChannel]:
+        """Somebody asks for something that waits; gives the card in the office, and the channel."""
+        t = self.town
+        channel = t.guild.text_channel("asked")
+        asks(t, content, *then)
+        assert (await t.ask(t.ana, channel, "<@bot> keep this for me")).text == WAITS
+        return await card_of(t, content, self.office), channel
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def made(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Administered]:
+    people: list[Administered] = []
+
+    def settle(t: Town) -> str:
+        eve, rex, fay = t.member("Eve"), t.member("Rex"), t.member("Fay")
+        keepers = t.guild.role("keepers")
+        t.guild.change(rex, roles=[keepers])
+        office = t.guild.text_channel("office", private=True, members=[eve, rex, t.olga])
+        elsewhere = t.server.guild("Elsewhere")
+        elsewhere.add(rex)
+        people.append(Administered(t, eve, rex, fay, keepers, office, elsewhere))
+        allowed = [str(each.id) for each in (t.ana, t.olga, eve, rex, fay)]
+        return f"""
+[discord.admins]
+persons = ["{eve.id}"]
+roles = {{ "{t.guild.id}" = ["{keepers.id}"] }}
+[discord.allow]
+persons = {allowed}
+[approvals]
+channel = "{office.id}"
+"""
+
+    async with asking_town(tmp_path_factory.mktemp("people"), discord=settle):
+        yield people[0]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def home(made: Administered) -> AsyncIterator[Administered]:
+    for _ in unscripted(made.town):
+        yield made
+        made.town.guild.change(made.rex, roles=[made.keepers])
+
+
+async def test_two_admins_in_the_same_moment_one_decides_and_the_other_is_told_who(home: Administered) -> None:
+    t, content = home.town, "The kiwi is asleep."
+    card, channel = await home.asked(content, DONE)
+    assert labels(card) == LABELS
+    yes, no = await asyncio.gather(home.eve.press(card, "Once"), home.rex.press(card, "Once"))
+    late = next(each for each in (yes, no) if "decided already" in each.text)
+    first = no if late is yes else yes
+    who = home.eve if first is yes else home.rex
+    assert decided(who, "Allowed once").match(first.text)
+    assert decided(who, "Allowed once").search(late.text)
+    assert late.ephemeral
+    await finished(t, card, channel)
+    assert decided(who, "Allowed once").search(card.text)
+    assert times_kept(t, content) == 1
+    assert record_of(t, request_of(t, content)) == ["asked", "answered", "refused", "used"]
+
+
+async def test_a_yes_and_a_no_in_the_same_moment_the_first_one_counts(home: Administered) -> None:
+    t, content = home.town, "The moa is awake."
+    card, channel = await home.asked(content, DONE)
+    yes, no = await asyncio.gather(home.eve.press(card, "Once"), t.olga.press(card, "Deny"))
+    assert ("decided already" in yes.text) != ("decided already" in no.text)
+    await finished(t, card, channel)
+    allowed = decided(home.eve, "Allowed once").search(card.text) is not None
+    assert allowed == ("decided already" in no.text)
+    assert times_kept(t, content) == allowed
+
+
+async def test_who_comes_later_is_told_who_decided_and_when(home: Administered) -> None:
+    t, content = home.town, "The kea is loud."
+    card, channel = await home.asked(content, DONE)
+    before = as_seen(card)
+    await home.eve.press(card, "Once")
+    await finished(t, card, channel)
+    for person, verdict in ((t.olga, "Deny"), (home.rex, "Always for this"), (home.eve, "Once")):
+        answered = await person.press(before, verdict)
+        refused(answered, "decided already")
+        assert decided(home.eve, "Allowed once").search(answered.text)
+    assert times_kept(t, content) == 1
+    assert rows(t, "SELECT count(*) FROM permission_grants") == [(0,)]
+
+
+async def test_an_admin_without_the_role_any_more_is_refused(home: Administered) -> None:
+    t, content = home.town, "The tui is gone."
+    card, channel = await home.asked(content, DONE)
+    request = request_of(t, content)
+    t.guild.change(home.rex, roles=[])
+    refused(await home.rex.press(card, "Once"), "not yours to answer")
+    assert "no such request that asks you" in (await home.rex.press(card, "Details")).text
+    refused(await home.rex.command("approve", {"request": str(request)}, channel), "not yours to answer")
+    refused(await home.rex.command("permits revoke", {"permit": "1"}, channel), "Only an admin may")
+    assert status_of(t, request) == "waiting"
+    t.guild.change(home.rex, roles=[home.keepers])
+    assert decided(home.rex, "Allowed once").match((await home.rex.press(card, "Once")).text)
+    await finished(t, card, channel)
+    assert times_kept(t, content) == 1
+
+
+async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administered) -> None:
+    t, content = home.town, "The weka is here."
+    card, channel = await home.asked(content, DONE)
+    request, there = request_of(t, content), home.elsewhere.text_channel("there")
+    home.elsewhere.change(home.rex, roles=[home.elsewhere.role("keepers")])
+    for place in (there, home.rex.direct):
+        for command in ("approve", "deny"):
+            refused(await home.rex.command(command, {"request": str(request)}, place), "not yours to answer")
+        assert await home.rex.autocomplete("approve", "request", "", place) == []
+        refused(await home.rex.command("permits revoke", {"permit": "1"}, place), "Only an admin may")
+        assert "recall" not in (await home.rex.command("permits list", channel=place)).text
+    assert status_of(t, request) == "waiting"
+    assert [choice.value for choice in await home.rex.autocomplete("approve", "request", "", channel)] == [str(request)]
+    answered = await home.rex.command("approve", {"request": str(request)}, channel)
+    assert decided(home.rex, "Allowed once").match(answered.text)
+    await finished(t, card, channel)
+
+
+async def test_who_left_the_guild_answers_nowhere(home: Administered) -> None:
+    t, content = home.town, "The takahe is blue."
+    card, channel = await home.asked(content, "Eve said no.")
+    t.guild.remove(home.rex)
+    with pytest.raises(Impossible):
+        await home.rex.press(card, "Once")
+    refused(await home.rex.command("approve", {"request": str(request_of(t, content))}), "not yours to answer")
+    t.guild.add(home.rex)
+    await home.eve.press(card, "Deny")
+    await finished(t, card, channel, "Eve said no.")
+    assert times_kept(t, content) == 0
+
+
+async def test_nothing_of_it_is_seen_outside_the_office(home: Administered) -> None:
+    t, content = home.town, "The kaka is red."
+    owner_before = len(t.olga.direct.log)
+    card, channel = await home.asked(content, DONE)
+    await home.eve.press(card, "Once")
+    await finished(t, card, channel)
+    assert leaked(t, "kaka") == [home.office]
+    assert len(t.olga.direct.log) == owner_before, "she is asked in the office and not a second time elsewhere"
+
+
+async def test_a_card_that_somebody_deletes_comes_back_while_it_waits(home: Administered) -> None:
+    t, content = home.town, "The huia is missed."
+    first, channel = await home.asked(content, DONE)
+    home.office.allow(home.eve, "manage_messages")
+    await home.eve.delete(first)
+    card = await home.office.wait_for_bot(lambda m: m.text == first.text)
+    assert labels(card) == LABELS
+    await home.rex.press(card, "Once")
+    await finished(t, card, channel)
+    await home.eve.delete(card)
+    other, elsewhere = await home.asked("The moho is missed.", "Eve said no.")
+    await home.eve.press(other, "Deny")
+    await finished(t, other, elsewhere, "Eve said no.")
+    assert [m for m in home.office.from_bot if str(request_of(t, content)) in m.text] == []
+    assert times_kept(t, content) == 1
+
+
+# ------------------------------------------------------------------------------------- places that take no message
+
+
+async def test_when_the_channel_takes_no_message_the_owner_is_asked_directly(home: Administered) -> None:
+    t, content = home.town, "The rail is hidden."
+    home.office.deny(t.server.bot, "send_messages")
+    channel = t.guild.text_channel("closed")
+    asks(t, content, DONE)
+    assert (await t.ask(t.ana, channel, "<@bot> keep this for me")).text == WAITS
+    card = await card_of(t, content)
+    home.office.allow(t.server.bot, "send_messages")
+    assert labels(card) == LABELS
+    assert content in card.text
+    await t.olga.press(card, "Once")
+    await finished(t, card, channel)
+    assert times_kept(t, content) == 1
+    assert record_of(t, request_of(t, content)) == ["asked", "passed on", "answered", "used"]
+    assert [m.text for m in t.olga.direct.from_bot if "was not delivered" in m.text] == []
+
+
+async def test_when_the_owner_takes_no_dms_either_the_terminal_asks(home: Administered) -> None:
+    t, content = home.town, "The crake is quiet."
+    home.office.deny(t.server.bot, "send_messages")
+    t.olga.accepts_dms = False
+    channel = t.guild.text_channel("closed-too")
+    asks(t, content, DONE)
+    assert (await t.ask(t.ana, channel, "<@bot> keep this for me")).text == WAITS
+    request = request_of(t, content)
+    await until(lambda: record_of(t, request) == ["asked", "passed on", "passed on"], what="the terminal's turn")
+    home.office.allow(t.server.bot, "send_messages")
+    t.olga.accepts_dms = True
+    sql = "SELECT content FROM outbox WHERE place_id = 'terminal:local' AND key = ?"
+    ((card,),) = rows(t, sql, f"card/{request}/terminal:local")
+    assert content in card
+    await t.olga.command("approve", {"request": str(request)})
+    await channel.wait_for_bot(lambda m: m.text == DONE)
+    assert times_kept(t, content) == 1
+    assert status_of(t, request) == "used"
+
+
+async def test_who_is_approved_needs_nobody_elses_yes_for_words_of_their_own(home: Administered) -> None:
+    t, words, fay = home.town, "Fay found a numbat.", home.fay
+    channel = t.guild.text_channel("numbats")
+    t.model.script(Answer("Hello."), Calls(carry(channel, words)), Answer(WAITS), Answer(DONE))
+    await t.ask(fay, channel, "<@bot> hello")
+    before = [len(place.log) for place in (home.office, t.olga.direct)]
+    await fay.dm("tell them about the numbat")
+    await fay.direct.wait_for_bot(lambda m: m.text == WAITS)
+    card, request = await card_of(t, words, fay.direct), request_of(t, words)
+    for person in (t.olga, home.eve):
+        refused(await person.command("approve", {"request": str(request)}), "not yours to answer")
+    assert decided(fay, "Allowed once").match((await fay.press(card, "Once")).text)
+    await finished(t, card, fay.direct)
+    await channel.wait_for_bot(lambda m: m.text == words)
+    assert said_in(channel) == ["Hello.", words]
+    assert [len(place.log) for place in (home.office, t.olga.direct)] == before, "nobody else is asked or told"
+
+
+async def test_a_person_who_takes_no_dms_is_no_way_around(home: Administered) -> None:
+    """Words of a private channel ask their speaker in person: where that cannot be, nobody else may say yes."""
+    t, words, fay = home.town, "Fay keeps a wombat.", home.fay
+    den, hall = t.guild.text_channel("den", private=True, members=[fay]), t.guild.text_channel("hall")
+    fay.accepts_dms = False
+    t.model.script(Answer("Hello."), Calls(carry(hall, words)), Answer(WAITS), Answer("I could not ask you."))
+    await t.ask(fay, hall, "<@bot> hello")
+    await fay.say(den, "<@bot> tell them about the wombat")
+    await den.wait_for_bot(lambda m: m.text == "I could not ask you.")
+    fay.accepts_dms = True
+    assert status_of(t, request_of(t, words)) == "expired"
+    assert "nobody could be asked" in t.model.requests[-1].last_user
+    assert leaked(t, "wombat") == []

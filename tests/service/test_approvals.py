@@ -1,0 +1,263 @@
+"""A call that needs a yes, over real sockets: asked, pressed, run once; and presses that must do nothing."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from tests.service.asking import (
+    DONE,
+    LABELS,
+    WAITS,
+    as_seen,
+    asking_town,
+    change,
+    decided,
+    final,
+    finished,
+    forge,
+    labels,
+    leaked,
+    record_of,
+    refused,
+    request_of,
+    rows,
+    said_in,
+    status_of,
+    times_kept,
+    unscripted,
+    waiting,
+)
+from tests.service.towns import Town, until
+from tests.wire.model import Answer, Slow
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+    async with asking_town(tmp_path_factory.mktemp("asking")) as made:
+        yield made
+
+
+@pytest.fixture
+def asking(asking_first: Town) -> Iterator[Town]:
+    yield from unscripted(asking_first)
+
+
+async def test_the_whole_way_from_the_question_to_the_answer(asking: Town) -> None:
+    t, content = asking, "The quagga is in the barn."
+    channel, bea = t.guild.text_channel("whole"), t.member("Bea")
+    card = await waiting(t, bea, channel, content, DONE)
+    said = next(message for message in channel.messages if message.author is bea)
+    request = request_of(t, content)
+    assert labels(card) == LABELS
+    assert f'"content": "{content}"' in card.text
+    assert times_kept(t, content) == 0
+
+    await t.ana.say(channel, "what a day")
+    pressed = await t.olga.press(card, "Once")
+    assert pressed.ephemeral
+    assert decided(t.olga, "Allowed once").fullmatch(pressed.text.rstrip("."))
+    answer = await channel.wait_for_bot(lambda m: m.text == DONE)
+    assert answer.reply_to is said
+    assert decided(t.olga, "Allowed once").search(await final(t, card))
+    assert times_kept(t, content) == 1
+    assert status_of(t, request) == "used"
+    assert record_of(t, request) == ["asked", "answered", "used"]
+    assert [message.text for message in channel.from_bot] == [WAITS, DONE]
+    assert leaked(t, "quagga") == []
+    assert f"waits for approval {request}" in t.model.requests[-2].results[-1]
+    assert t.model.requests[-1].results[-1].startswith("stored")
+
+
+async def test_without_others_words_in_between_the_answer_stands_below_the_question(asking: Town) -> None:
+    t = asking
+    channel = t.guild.text_channel("quiet")
+    card = await waiting(t, t.ana, channel, "The ibis is awake.", DONE)
+    await t.olga.press(card, "Once")
+    assert (await finished(t, card, channel)).reply_to is None
+
+
+@pytest.mark.parametrize("verdict", ["Once", "Deny", "Always for this", "Details"])
+async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Town, verdict: str) -> None:
+    t, content = asking, f"The narwhal is out ({verdict})."
+    channel, mallory = t.guild.text_channel("strangers"), t.member("Mallory")
+    card = await waiting(t, t.ana, channel, content, DONE)
+    request, before = request_of(t, content), [m.id for m in channel.messages]
+    shown = as_seen(card, channel)
+    pressed = await mallory.press(shown, verdict)
+    assert pressed.ephemeral
+    assert ("no such request that asks you" if verdict == "Details" else "not yours to answer") in pressed.text
+    assert "narwhal" not in pressed.text
+    assert status_of(t, request) == "waiting"
+    assert record_of(t, request) == ["asked"] + ["refused"] * (verdict != "Details")
+    assert [m.id for m in channel.messages] == before
+    await t.olga.press(card, "Once")
+    await finished(t, card, channel)
+    assert times_kept(t, content) == 1
+
+
+@pytest.mark.parametrize(
+    ("custom_id", "said"),
+    [
+        ("carina:permit:once:1", "no such request"),
+        ("carina:permit:once:9223372036854775807", "no such request"),
+        ("carina:permit:once:9999999999999999999", "no such request"),
+        ("carina:permit:details:1", "no such request that asks you"),
+        ("carina:permit:details:9999999999999999999", "no such request that asks you"),
+        ("carina:permit:maybe:{}", "means nothing to me"),
+        ("carina:permit:used:{}", "means nothing to me"),
+        ("carina:permit:once:1234567890123456789012345", None),
+        ("carina:permit:once:-1", None),
+        ("carina:permit:ONCE:{}", None),
+        ("carina:permit:once:{}; --", None),
+        ("carina:permit:once:", None),
+    ],
+)
+async def test_a_made_up_button_does_nothing(asking: Town, custom_id: str, said: str | None) -> None:
+    t, content = asking, f"The okapi is shy ({custom_id})."
+    channel = t.guild.text_channel("forged")
+    card = await waiting(t, t.ana, channel, content, DONE)
+    request = request_of(t, content)
+    t.server.settings.answer_seconds = 1.0 if said is None else 3.0
+    forged = await t.olga.press(card, forge(card, "For 1 hour", custom_id.format(request)))
+    t.server.settings.answer_seconds = 3.0
+    assert forged.failed == (said is None)
+    if said is not None:
+        refused(forged, said)
+    assert status_of(t, request) == "waiting"
+    assert record_of(t, request) == ["asked"]
+    await t.olga.press(card, "Once")
+    await finished(t, card, channel)
+    assert times_kept(t, content) == 1
+
+
+async def test_pressed_twice_in_the_same_moment_it_runs_once(asking: Town) -> None:
+    t, content = asking, "The heron is grey."
+    channel = t.guild.text_channel("twice")
+    card = await waiting(t, t.ana, channel, content, DONE)
+    told = await asyncio.gather(*(t.olga.press(card, "Once") for _ in range(5)))
+    assert sorted("decided already" in each.text for each in told) == [False] + [True] * 4
+    assert all(decided(t.olga, "Allowed once").search(each.text) for each in told)
+    await finished(t, card, channel)
+    assert times_kept(t, content) == 1
+    assert said_in(channel) == [WAITS, DONE]
+
+
+async def test_no_is_no(asking: Town) -> None:
+    t, content = asking, "The stoat is white."
+    channel = t.guild.text_channel("denied")
+    card = await waiting(t, t.ana, channel, content, "Olga said no.")
+    await t.olga.press(card, "Deny")
+    await channel.wait_for_bot(lambda m: m.text == "Olga said no.")
+    assert decided(t.olga, "Denied").search(await final(t, card))
+    assert "Denied by" in t.model.requests[-1].last_user
+    assert t.model.requests[-1].results == []
+    assert times_kept(t, content) == 0
+
+
+async def test_arguments_that_changed_since_they_were_shown_are_not_run(asking: Town) -> None:
+    t, shown, changed = asking, "Lend Ana the ladder.", "Give Ana the house."
+    channel = t.guild.text_channel("changed")
+    card = await waiting(t, t.ana, channel, shown, "Something is wrong there.")
+    arguments = json.dumps({"operation": "insert", "content": changed})
+    assert change(t, "UPDATE permission_requests SET arguments = ? WHERE id = ?", arguments, request_of(t, shown)) == 1
+    await t.olga.press(card, "Once")
+    await channel.wait_for_bot(lambda m: m.text == "Something is wrong there.")
+    (result,) = t.model.requests[-1].results
+    assert "What was approved is not this call; nothing was done." in result
+    assert times_kept(t, shown) == times_kept(t, changed) == 0
+    await final(t, card)
+
+
+async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next_one_works(asking: Town) -> None:
+    t, content = asking, "The lynx is near."
+    channel = t.guild.text_channel("late")
+    card = await waiting(t, t.ana, channel, content, DONE)
+    request = request_of(t, content)
+    t.server.faults.hold_events()
+    lost = await t.olga.press(card, "Once")
+    assert lost.failed
+    t.server.faults.release_events()
+    await t.service.logged("interaction_too_late")
+    assert t.server.requests_to("POST", "/interactions/*/callback")[-1].status == 404
+    assert status_of(t, request) == "waiting"
+    assert record_of(t, request) == ["asked"]
+    assert (await t.olga.press(card, "Once")).text.startswith("Allowed once")
+    await finished(t, card, channel)
+    assert times_kept(t, content) == 1
+
+
+@pytest.mark.parametrize("applied", [False, True])
+async def test_a_press_that_breaks_on_the_wire_does_nothing_and_the_next_one_works(asking: Town, applied: bool) -> None:
+    t, content = asking, f"The puma is near ({applied})."
+    channel, faults = t.guild.text_channel("broken"), t.server.faults
+    card = await waiting(t, t.ana, channel, content, DONE)
+    request, path = request_of(t, content), "/interactions/*/callback"
+    rule = faults.cut_after_applying("POST", path) if applied else faults.cut_before_applying("POST", path)
+    before = len(t.service.logged_events("interaction_unanswered"))
+    pressing = asyncio.create_task(t.olga.press(card, "Once", timeout=60))
+    await t.service.logged("interaction_unanswered", count=before + 1)
+    pressing.cancel()
+    assert rule.hits == 1
+    assert status_of(t, request) == "waiting"
+    assert record_of(t, request) == ["asked"]
+    assert (await t.olga.press(card, "Once")).text.startswith("Allowed once")
+    await finished(t, card, channel)
+    assert times_kept(t, content) == 1
+
+
+async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Town) -> None:
+    t, content = asking, "The ocelot is near."
+    channel = t.guild.text_channel("untold")
+    card = await waiting(t, t.ana, channel, content, DONE)
+    t.server.faults.cut_before_applying("POST", f"/webhooks/{t.server.application_id}/*")
+    before = len(t.service.logged_events("interaction_unanswered"))
+    pressing = asyncio.create_task(t.olga.press(card, "Once", timeout=60))
+    await t.service.logged("interaction_unanswered", count=before + 1)
+    pressing.cancel()
+    await finished(t, card, channel)
+    assert decided(t.olga, "Allowed once").search(card.text)
+    assert times_kept(t, content) == 1
+    assert said_in(channel) == [WAITS, DONE]
+
+
+async def test_a_card_is_edited_at_last_when_discord_fails_at_it(asking: Town) -> None:
+    t, content = asking, "The crane is back."
+    channel = t.guild.text_channel("failing")
+    card = await waiting(t, t.ana, channel, content, DONE)
+    path = f"/channels/{t.olga.direct.id}/messages/{card.id}"
+    broken = [t.server.faults.fail("PATCH", path, 502), t.server.faults.fail("PATCH", path, 503, times=99)]
+    await t.olga.press(card, "Once")
+    await channel.wait_for_bot(lambda m: m.text == DONE)
+    assert times_kept(t, content) == 1
+    await t.server.until(lambda: all(rule.hits for rule in broken))
+    assert labels(card) == LABELS, "the decision stands before the card says so"
+    t.server.faults.clear()
+    assert decided(t.olga, "Allowed once").search(await final(t, card))
+    assert times_kept(t, content) == 1
+    assert said_in(channel) == [WAITS, DONE]
+
+
+async def test_a_decision_keeps_its_place_among_other_messages(asking: Town) -> None:
+    t, content = asking, "The swift is gone."
+    channel = t.guild.text_channel("order")
+    cy, dan, eli = t.member("Cy"), t.member("Dan"), t.member("Eli")
+    card = await waiting(t, t.ana, channel, content)
+    asked = next(message for message in channel.messages if message.author is t.ana)
+    t.model.script(Slow(2, Answer("Hello Cy.")), Answer("Hello Dan."), Answer(DONE), Answer("Hello Eli."))
+    await cy.say(channel, "<@bot> hello")
+    await t.asked(lambda request: "hello" in request.last_user and "Cy" in request.last_user)
+    before = await dan.say(channel, "<@bot> hello from me")
+    await until(lambda: rows(t, "SELECT 1 FROM inbox WHERE external_id = ?", str(before.id)))
+    await t.olga.press(card, "Once")
+    await eli.say(channel, "<@bot> hello from me too")
+    await channel.wait_for_bot(lambda m: m.text == "Hello Eli.")
+    assert said_in(channel) == [WAITS, "Hello Cy.", "Hello Dan.", DONE, "Hello Eli."]
+    answer = next(message for message in channel.from_bot if message.text == DONE)
+    assert answer.reply_to is asked
+    assert times_kept(t, content) == 1
+    await final(t, card)
