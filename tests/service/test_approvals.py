@@ -159,6 +159,19 @@ async def test_no_is_no(asking: Town) -> None:
     assert times_kept(t, content) == 0
 
 
+async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: Town) -> None:
+    t, content = asking, "The dunlin is shy."
+    channel = t.guild.text_channel("deleted")
+    card = await waiting(t, t.ana, channel, content)
+    request, before = request_of(t, content), as_seen(card)
+    await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
+    assert "Taken back" in await final(t, card)
+    refused(await t.olga.press(before, "Once"), "taken back")
+    assert status_of(t, request) == "withdrawn"
+    assert times_kept(t, content) == 0
+    assert said_in(channel) == [WAITS]
+
+
 async def test_arguments_that_changed_since_they_were_shown_are_not_run(asking: Town) -> None:
     t, shown, changed = asking, "Lend Ana the ladder.", "Give Ana the house."
     channel = t.guild.text_channel("changed")
