@@ -102,7 +102,7 @@ class Approvals:
     async def waiting(self, who: Approver) -> list[Request]:
         """The open requests that ask this person, newest first."""
         async with self.constellations.use(self.house) as database:
-            found = await database.read(lambda rows: requests.of_status(rows, _OPEN, 100))
+            found = await database.read(lambda rows: requests.of_status(rows, _OPEN, 1000))
         return [each for each in found if requests.may_answer(each, who.identities)]
 
     async def standing(self, who: Approver) -> list[Grant]:
