@@ -30,7 +30,7 @@ NO_LIMITS = Rates()
 def refuse(tx: Tx, rates: Rates, rows: list[InRow], now: datetime) -> bool:
     """Whether these rows are over a limit; then they are done with, and the person is told."""
     head = rows[0]
-    again = None if _exempt(tx, head) else _again(tx, rates, head, now)
+    again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, now)
     if again is None:
         return False
     inbox.set_aside(tx, rows, "over the rate limit", now)
@@ -51,16 +51,14 @@ def _exempt(rows: Rows, head: InRow) -> bool:
 
 def _again(rows: Rows, rates: Rates, head: InRow, now: datetime) -> datetime | None:
     """When the strictest limit that is reached lets the person in again; None when none is reached."""
-    since, ends = now - WINDOW, []
-    counted = [(rates.everybody, turns.started(rows, since))]
-    if head.person is not None:
-        counted.append((rates.person, turns.started(rows, since, person=head.person)))
-    if guild := _guild(rows, head):
-        counted.append((rates.guild, turns.started(rows, since, within=guild)))
-    for limit, times in counted:
-        if 0 < limit <= len(times):
-            ends.append(times[len(times) - limit] + WINDOW)
-    return max(ends, default=None)
+    since, reached = now - WINDOW, []
+    if rates.everybody:
+        reached.append(turns.nth_newest(rows, rates.everybody, since))
+    if rates.person and head.person is not None:
+        reached.append(turns.nth_newest(rows, rates.person, since, person=head.person))
+    if rates.guild and (guild := _guild(rows, head)):
+        reached.append(turns.nth_newest(rows, rates.guild, since, within=guild))
+    return max((began + WINDOW for began in reached if began is not None), default=None)
 
 
 def _guild(rows: Rows, head: InRow) -> Audience | None:

@@ -89,15 +89,15 @@ def get(rows: Rows, identifier: TurnId) -> Turn | None:
     return None if row is None else _turn(row)
 
 
-def started(
-    rows: Rows, since: datetime, *, person: PersonId | None = None, within: Audience | None = None
-) -> list[datetime]:
-    """When turns began after `since`, in order: all, a person's, or those heard inside an audience. Times alone."""
+def nth_newest(
+    rows: Rows, n: int, since: datetime, *, person: PersonId | None = None, within: Audience | None = None
+) -> datetime | None:
+    """When the n-th newest turn since then began: of all, of a person, or of those heard inside an audience."""
     sql = """SELECT started_at FROM turns WHERE started_at > :since AND (:person IS NULL OR person_id = :person)
              AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
-               WHERE value = :within)) ORDER BY started_at"""
-    found = rows.all(sql, {"since": to_text(since), "person": person, "within": within})
-    return [from_text(row["started_at"]) for row in found]
+               WHERE value = :within)) ORDER BY started_at DESC LIMIT 1 OFFSET :skip"""
+    row = rows.one(sql, {"since": to_text(since), "person": person, "within": within, "skip": n - 1})
+    return None if row is None else from_text(row["started_at"])
 
 
 def require_current(rows: Rows, turn: Turn) -> None:

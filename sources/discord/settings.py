@@ -68,7 +68,7 @@ class DiscordSettings:
     background_lines: int = 10
     read_back_messages: int = 200
     read_back_days: float = 7
-    ready_seconds: float = 2.0
+    ready_seconds: float = 1.5
     """How long no guild must arrive before the connection counts as ready."""
     sharded: bool = False
     """Start with shards at once; when Discord demands them they are used anyway."""

@@ -27,6 +27,10 @@ PEOPLE, CHANNELS = 50, 20
 _SETTINGS = """[discord]
 default_mode = "mention"
 merge_seconds = 0
+[limits]
+person_per_hour = 0
+guild_per_hour = 0
+all_per_hour = 0
 """
 
 
