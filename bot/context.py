@@ -162,7 +162,9 @@ def readers(audience: Audience) -> str:
 def plain(text: str) -> str:
     """What somebody wrote, so that no line of it looks like one of the platform's: `[` at a line's beginning and the
     tags of quotations and blocks get a backslash before them."""
-    return _HEADS.sub(r"\1\\[", _TAGS.sub(r"\\<", text))
+    if "<" in text:
+        text = _TAGS.sub(r"\\<", text)
+    return _HEADS.sub(r"\1\\[", text) if "[" in text else text
 
 
 def estimate_tokens(text: str) -> int:
