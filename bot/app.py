@@ -133,7 +133,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
         approvals = Approvals(constellations, house_id, broker, clock, functools.partial(router.resume, house_id))
         halt = Halt(constellations, router, approvals.people, clock, config.approvals.halt_phrase)
-        router.on_message = halt.hear
+        router.on_message, router.before_storing = halt.hear, halt.keep
         await halt.restore()
         choices = Choices(constellations, clock)
         await choices.load()

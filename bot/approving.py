@@ -11,6 +11,7 @@ from bot.broker import Broker, Ruling, Terms
 from bot.config import Config
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
+from bot.retrying import until_stored
 from memory import grants, requests
 from memory.audience import OWNER, Scope
 from memory.clock import Clock, to_text
@@ -181,7 +182,7 @@ class Approvals:
     async def watch(self) -> None:
         """Expire what is due, now and then, until cancelled."""
         while True:
-            await self.expire()
+            await until_stored("expiry of requests", self.expire)
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _check(self, who: Approver, action: Action) -> None:

@@ -87,6 +87,6 @@ def ask_again(tx: Tx, arrival: Arrival, accepted: Accepted | None, group: GroupI
         text=f"{edited.speaker} edited a message. What you had stored from its old words was removed.",
         hearers=Scope(edited.audience, frozenset(place.within) if place.audience == edited.audience else frozenset()),
         trust=edited.trust,
-        payload={"edited": edited.id, "status": "edited", "reply_to": edited.external_id},
+        payload={"edited": edited.id, "about": edited.id, "status": "edited", "reply_to": edited.external_id},
     )
     return events.add(tx, event, now) is not None

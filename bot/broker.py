@@ -229,6 +229,7 @@ class Broker:
     def _go_on(self, tx: Tx, request: Request, words: str, now: datetime) -> None:
         """Start the agent again in the place that the request came from, for those who heard it."""
         origin = _answered(tx, request)
+        reply_to, about = ("", None) if origin is None else (origin.external_id, origin.id)
         event = events.Event(
             source=SOURCE,
             external_id=str(request.id),
@@ -238,7 +239,7 @@ class Broker:
             text=cards.told_agent(request, words),
             hearers=request.hearers,
             trust=request.trust,
-            payload={"request": request.id, "status": request.status.value, "reply_to": origin},
+            payload={"request": request.id, "status": request.status.value, "reply_to": reply_to, "about": about},
         )
         events.add(tx, event, now)
 
@@ -267,16 +268,16 @@ class Broker:
         """
         final = request.status is not Status.WAITING
         for row in outbox.of_prefix(tx, f"card/{request.id}/"):
-            if "card" not in row.detail or (final and outbox.withdraw(tx, row.id)):
+            taken = (final if "card" in row.detail else asked is not None) and outbox.withdraw(tx, row.id)
+            if asked is not None and not taken:
+                outbox.empty(tx, row.id)
+            if taken or "card" not in row.detail:
                 continue
             # What cards say is known by their first rows; each edit begins with that text again.
             detail = {"edits": row.key, "buttons": None if final else row.detail["card"]}
             key = f"card/{request.id}/shown/{row.id}/{words or request.status}/{'end' if final else now.timestamp()}"
-            text = cards.outcome(
-                row.content if asked is None else asked, words or self.decision(tx, request, row.source)
-            )
-            if asked is not None:
-                outbox.empty(tx, row.id)
+            before = row.content if asked is None else asked
+            text = cards.outcome(before, words or self.decision(tx, request, row.source))
             outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
 
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
@@ -323,8 +324,9 @@ class Broker:
 
 
 def decided(rows: Rows, row: InRow) -> Request | None:
-    """The request whose decision an inbox row brings; None for any other row."""
-    return requests.get(rows, RequestId(row.payload["request"])) if row.source == SOURCE else None
+    """The request whose decision an inbox row brings; None for any other row, and when the request was erased."""
+    identifier = row.payload.get("request") if row.source == SOURCE else None
+    return None if identifier is None else requests.get(rows, RequestId(identifier))
 
 
 def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
@@ -342,12 +344,11 @@ def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
         turns.add_step(tx, turn, "note", {"text": text}, now)
 
 
-def _answered(rows: Rows, request: Request) -> str:
-    """The platform's id of the newest message that the asking turn answered, so that the answer can refer to it."""
-    claimed = [row.message for row in inbox.of_turn(rows, request.turn) if row.message is not None]
+def _answered(rows: Rows, request: Request) -> messages.Message | None:
+    """The newest message that the asking turn answered: the answer refers to it, what is stored comes from it."""
+    claimed = [row.origin for row in inbox.of_turn(rows, request.turn) if row.origin is not None]
     heard = messages.by_ids(rows, claimed, request.hearers)
-    found = [row.external_id for row in heard if row.role == "user" and row.external_id and row.deleted_at is None]
-    return found[-1] if found else ""
+    return next((row for row in reversed(heard) if row.role == "user" and row.deleted_at is None), None)
 
 
 def _queue_card(tx: Tx, request: Request, shown: cards.Card, chain: tuple[PlaceId, ...], now: datetime) -> None:

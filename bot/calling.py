@@ -49,17 +49,17 @@ class Caller:
         try:
             tool, arguments = self._kit.tools(material.agent).resolve(call)
             async with asyncio.timeout(self._kit.limits.tool_seconds):
-                await self._permitted(tool, arguments, use, material)
+                made = await self._permitted(tool, arguments, use, material)
         except TimeoutError:
             text = f"{call.name} took longer than {self._kit.limits.tool_seconds:g} seconds and was given up."
             await self._fail(call, turn, text)
         except (ToolError, StoreError) as error:
             await self._fail(call, turn, str(error))
         else:
-            watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=True))
+            watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
 
-    async def _permitted(self, tool: Tool, arguments: Arguments, use: Use, material: Material) -> None:
-        """Perform it; what it needs a yes for is asked for, unless a grant gives it."""
+    async def _permitted(self, tool: Tool, arguments: Arguments, use: Use, material: Material) -> bool:
+        """Perform it; what it needs a yes for is asked for, unless a grant gives it. False when it waits for one."""
         permit = use.permit
         while True:
             about = self._about(material, permit)
@@ -68,11 +68,11 @@ class Caller:
                 if need is not None:
                     require(need, permit)
                 await self._perform(tool, arguments, use, about)
-                return
+                return True
             except ApprovalNeeded as missing:
                 permit = await self._ask(missing, tool, use, material, permit)
                 if permit is None:
-                    return
+                    return False
 
     async def _ask(
         self, missing: ApprovalNeeded, tool: Tool, use: Use, material: Material, permit: Permit | None
@@ -94,7 +94,7 @@ class Caller:
         return await self._db.write(_ASK, work)
 
     def _about(self, material: Material, permit: Permit | None) -> ToolContext:
-        live = [asked.message.id for asked in material.asked if asked.message.deleted_at is None]
+        live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
         return ToolContext(material.turn, material.agent, live[-1] if live else None, self._kit.clock(), permit)
 
     async def _perform(self, tool: Tool, arguments: Arguments, use: Use, about: ToolContext) -> None:

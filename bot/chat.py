@@ -47,7 +47,7 @@ class Chat:
         self._router = router
         self._source, self._endpoint = terminal
         self._events = events
-        self._approvals, self._why, self._privacy = desks.approvals, desks.why, desks.privacy
+        self._approvals, self._halt, self._why, self._privacy = desks.approvals, desks.halt, desks.why, desks.privacy
 
     async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
@@ -92,6 +92,9 @@ class Chat:
         if words := self._privacy.words_withheld(PERSON):
             return {"id": external_id, "answer": words, "goes_on": False}
         self._router.receive(self._source.hear(text, external_id))
+        if since := self._halt.since:
+            words = f"Everything is halted since {since}. This is kept, and answered after `carina release`."
+            return {"id": external_id, "answer": words, "goes_on": False}
         return {"id": external_id}
 
     async def _last_explained(self) -> str:

@@ -40,6 +40,12 @@ class Asked:
     edited: messages.Message | None = None
     """The message that an event is about, as it is now."""
 
+    @property
+    def origin(self) -> MessageId:
+        """What somebody said that this is because of: an event is about words that came before it."""
+        about = self.payload.get("about")
+        return self.message.id if about is None else MessageId(about)
+
 
 @dataclass(frozen=True)
 class Material:

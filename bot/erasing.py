@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from bot.errors import UserError
+from bot.retrying import until_stored
 from memory import persons, privacy, traces
 from memory.clock import Clock, to_text
 from memory.constellation import Constellation, Constellations
@@ -99,7 +100,7 @@ class Eraser:
             while True:
                 await self._woken.wait()
                 self._woken.clear()
-                await self.take_up()
+                await until_stored("erasures", self.take_up)
         finally:
             self._serving = False
             for erasure in list(self._waiting):

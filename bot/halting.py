@@ -10,10 +10,12 @@ import structlog
 from bot import policy
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
+from bot.retrying import until_stored
 from bot.router import Router
 from memory.audience import Trust
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
+from memory.errors import StoreError
 from sources.base import Kind, Notification
 from sources.terminal import PERSON
 
@@ -31,8 +33,10 @@ class Halt:
     clock: Clock
     phrase: str
     since: str = field(default="", init=False)
-    """Since when everything is halted, as stored; empty when nothing is."""
-    _storing: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    """Since when everything is halted; empty when nothing is."""
+    _unstored: bool = field(default=False, init=False)
+    """Whether a halt holds that a restart would not know of."""
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def restore(self) -> None:
         """Be halted if the last run was; to be called before the router starts."""
@@ -48,26 +52,46 @@ class Halt:
             return
         if " ".join(notification.text.casefold().split()).strip("!.") == self.phrase.casefold():
             self._stop(f"{speaker.id} said so")
-            task = asyncio.create_task(self._store(), name="store the halt")
-            self._storing.add(task)
-            task.add_done_callback(self._storing.discard)
+
+    async def keep(self) -> None:
+        """Store a halt that was said; awaited before the words are stored that said it, so that neither is lost."""
+        if self._unstored:
+            async with self._one:
+                await until_stored("halt", self._store)
 
     async def halt(self, who: Approver) -> str:
         """Stop everything; gives words for who asked. Raises UserError for those who may not."""
         self._check(who)
-        if self.since:
-            return f"Everything is halted already, since {self.since}."
-        self._stop(f"{who.person} by {who.door}")
-        await self._store()
+        before = "" if self._unstored else self.since
+        if not before:
+            self._stop(f"{who.person} by {who.door}")
+        async with self._one:
+            try:
+                await self._store()
+            except StoreError as error:
+                raise UserError(
+                    f"Everything is halted now, but this could not be written down ({error}): after a restart it "
+                    "would go on. Halt again to try."
+                ) from error
+        if before:
+            return f"Everything is halted already, since {before}."
         return "Halted: nothing is answered and nothing is sent until it is released. What arrives is kept."
 
     async def release(self, who: Approver) -> str:
         """Go on; gives words for who asked. Raises UserError for those who may not."""
         self._check(who)
-        if not self.since:
-            return "Nothing is halted."
-        self.since = ""
-        await self._store()
+        async with self._one:
+            if not self.since:
+                return "Nothing is halted."
+            before, self._unstored = self._unstored, False
+            try:
+                await self.constellations.note_position(_MARK, "", durable=True)
+            except StoreError as error:
+                self._unstored = self._unstored or before
+                raise UserError(f"Everything is still halted: this could not be written down ({error}).") from error
+            if self._unstored:
+                return "Somebody halted again in this moment: everything stays halted."
+            self.since = ""
         self.router.release()
         _log.warning("released", by=who.person, door=who.door)
         return "Released: what waited is answered now, in order."
@@ -87,10 +111,13 @@ class Halt:
     def _stop(self, why: str) -> None:
         self.router.halt()
         self.since = self.since or to_text(self.clock())
+        self._unstored = True
         _log.warning("halted", why=why)
 
     async def _store(self) -> None:
-        await self.constellations.note_position(_MARK, self.since)
+        if self.since:
+            await self.constellations.note_position(_MARK, self.since, durable=True)
+        self._unstored = False
 
     def _check(self, who: Approver) -> None:
         if not policy.may(self.people, who, Action.HALT):

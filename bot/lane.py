@@ -186,6 +186,9 @@ class Lane:
             await runner.run()
         except (DatabaseBusy, DatabaseFull):
             raise  # not the turn's fault: it goes on when the database takes writes again
+        except asyncio.CancelledError:
+            self._kit.watch(events.Failed(turn, self._place, again=True))  # halted, or the service ends
+            raise
         except Exception as error:
             _log.exception("turn_failed", turn=turn, place=self._place)
             await self._failed(turn, self._words(error))

@@ -6,6 +6,7 @@ What is refused here stays in the transcript; the person is told once an hour wh
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot import broker
 from memory import inbox, messages, outbox, turns
 from memory.audience import Audience, Scope, Trust
 from memory.database import Rows, Tx
@@ -42,8 +43,8 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], now: datetime) -> bool:
 
 
 def _exempt(rows: Rows, head: InRow) -> bool:
-    """The owner, and what happens in the house itself: somebody decided that already."""
-    if head.kind == "event" or head.message is None:
+    """The owner, and the decision of a request: who asked was counted already."""
+    if head.source == broker.SOURCE or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))
     return any(message.trust is Trust.OWNER for message in found)

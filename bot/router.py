@@ -6,11 +6,11 @@ lanes concerned. Lanes and couriers exist while there is work and hold their con
 
 import asyncio
 import functools
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import structlog
 
@@ -19,6 +19,7 @@ from bot.courier import Courier, Office
 from bot.kit import Kit
 from bot.lane import Lane, Patience
 from bot.notices import Notices
+from bot.retrying import RETRY_SECONDS, until_stored
 from bot.transcript import queue_preview
 from memory import inbox, outbox
 from memory.constellation import Constellations
@@ -34,7 +35,6 @@ _PREVIEW = commit_point("outbox.preview")
 _RELEASE = commit_point("outbox.release")
 
 _BATCH = 64  # notifications that share one durable commit at most
-_RETRY_SECONDS = 1.0  # between tries to store what was heard, while the database refuses
 
 _log = structlog.get_logger("bot.router")
 
@@ -87,6 +87,8 @@ class Router:
         """Told of everything that is heard, before it is stored."""
         self.withheld: Callable[[PersonId | None], bool] = lambda _person: False
         """Whether nothing that a person says is stored or answered; edits and deletions still follow through."""
+        self.before_storing: Callable[[], Awaitable[None]] = _nothing_first
+        """Awaited before what was heard is stored, so that what it says to the house itself is kept first."""
         self.halted = False
         """Whether nothing is answered and nothing said; what arrives is stored all the same."""
 
@@ -116,7 +118,7 @@ class Router:
 
     def resume(self, house: ConstellationId) -> None:
         """Something was queued by other hands than a turn's: see to whatever waits."""
-        self._spawn(self._take_up(self._houses[house]), "take up")
+        self._spawn(functools.partial(self._take_up, self._houses[house]), "take up")
 
     async def _take_up(self, house: House) -> None:
         async with self._constellations.use(house.id) as database:
@@ -213,6 +215,7 @@ class Router:
             while len(batch) < _BATCH and not self._queue.empty():
                 batch.append(self._queue.get_nowait())
             try:
+                await self.before_storing()
                 await self._store(batch)
             finally:
                 for _ in batch:
@@ -249,7 +252,7 @@ class Router:
                 break
             except StoreError as error:
                 _log.error("not_stored_yet", waiting=len(arrivals), reason=str(error))
-                await asyncio.sleep(_RETRY_SECONDS)
+                await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 # One of them cannot be stored at all: it must not take the others with it.
                 if len(arrivals) == 1:
@@ -281,9 +284,10 @@ class Router:
 
     # ------------------------------------------------------------------ lanes and couriers
 
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def _spawn(self, work: Callable[[], Awaitable[None]], name: str) -> None:
+        """Run it beside everything else; it is begun again while the database refuses."""
         if self._tasks is not None:
-            task = self._tasks.create_task(work, name=name)
+            task = self._tasks.create_task(until_stored(name, work), name=name)
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
@@ -295,7 +299,7 @@ class Router:
         if (place, group) in lanes:
             lanes[place, group].arrived()
         elif self._tasks is not None and not self._stopping and not self.halted:
-            self._spawn(self._run_lane(house, place, group), f"lane {place}")
+            self._spawn(functools.partial(self._run_lane, house, place, group), f"lane {place}")
 
     async def _run_lane(self, house: House, place: PlaceId, group: GroupId) -> None:
         lanes = self._work[house.id].lanes
@@ -307,23 +311,13 @@ class Router:
             lane = Lane(database, (place, group), house.kit, self._patience(place_source(place)), house.notices, ended)
             lanes[place, group] = lane
             try:
-                await self._keep_running(lane)
+                await until_stored(f"lane {place}", lane.run)
             finally:
                 del lanes[place, group]
                 self._settled.pulse()
             waiting = await database.read(lambda rows: inbox.head(rows, place, group))
         if waiting is not None and not self._stopping:
             self._open_lane(house, place, group)
-
-    async def _keep_running(self, lane: Lane) -> None:
-        """A lane survives a database that refuses for a while."""
-        while True:
-            try:
-                await lane.run()
-                return
-            except StoreError as error:
-                _log.error("lane_waits", reason=str(error))
-                await asyncio.sleep(_RETRY_SECONDS)
 
     async def _deliver_all(self, house: House, database: Database) -> None:
         """Wake a courier wherever something is to be sent: a turn may have spoken in more than its own place."""
@@ -335,7 +329,7 @@ class Router:
         if place in couriers:
             couriers[place].wake()
         elif self._tasks is not None and source in self._endpoints and not self.halted:
-            self._spawn(self._run_courier(house, place, source), f"courier {place}")
+            self._spawn(functools.partial(self._run_courier, house, place, source), f"courier {place}")
 
     async def _run_courier(self, house: House, place: PlaceId, source: str) -> None:
         couriers = self._work[house.id].couriers
@@ -349,16 +343,14 @@ class Router:
             courier = Courier(database, place, self._endpoints[source], office)
             couriers[place] = courier
             try:
-                while True:
-                    try:
-                        await courier.run()
-                        break
-                    except StoreError as error:
-                        _log.error("courier_waits", reason=str(error))
-                        await asyncio.sleep(_RETRY_SECONDS)
+                await until_stored(f"courier {place}", courier.run)
             finally:
                 del couriers[place]
                 self._settled.pulse()
+
+
+async def _nothing_first() -> None:
+    """What was heard is stored at once."""
 
 
 class Pulse:

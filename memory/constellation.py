@@ -121,12 +121,12 @@ class Constellations:
         )
         return None if row is None else str(row["position"])
 
-    async def note_position(self, source: str, position: str) -> None:
-        """Remember a position, or another mark, of a whole source."""
+    async def note_position(self, source: str, position: str, *, durable: bool = False) -> None:
+        """Remember a position, or another mark, of a whole source; `durable` also over a power cut."""
         sql = """INSERT INTO cursors (source, position, updated_at) VALUES (?, ?, ?)
                  ON CONFLICT (source) DO UPDATE SET position = excluded.position, updated_at = excluded.updated_at"""
         now = to_text(self._clock())
-        await self.registry.write(_POSITION, lambda tx: tx.run(sql, (source, position, now)))
+        await self.registry.write(_POSITION, lambda tx: tx.run(sql, (source, position, now)), durable=durable)
 
     def of_place(self, bindings: Iterable[str], default: ConstellationId) -> ConstellationId:
         """To whom a place belongs: the first of its bindings that is known, narrowest first, else the default."""

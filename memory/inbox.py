@@ -89,6 +89,12 @@ class InRow:
     turn: TurnId | None
     received_at: datetime
 
+    @property
+    def origin(self) -> MessageId | None:
+        """What somebody said that this is because of: the row's own message, or the one that an event is about."""
+        about = self.payload.get("about")
+        return self.message if about is None else MessageId(about)
+
 
 def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
     """Take an arrival in; None when it was taken in before, or is about words that were never heard.

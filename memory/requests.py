@@ -183,10 +183,12 @@ def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Reques
 
 
 def about(rows: Rows, message: MessageId) -> list[Request]:
-    """Every request of the turns that answered a message."""
+    """Every request of the turns that answered a message, or an event that was about it."""
     sql = """SELECT * FROM permission_requests WHERE turn_id IN
-             (SELECT turn_id FROM inbox WHERE message_id = ? AND turn_id IS NOT NULL) ORDER BY id"""
-    return [_request(row) for row in rows.all(sql, (message,))]
+             (SELECT turn_id FROM inbox WHERE message_id = :message AND turn_id IS NOT NULL
+              UNION SELECT turn_id FROM inbox WHERE kind = 'event' AND source IN ('edit', 'approval')
+              AND json_extract(payload, '$.about') = :message AND turn_id IS NOT NULL) ORDER BY id"""
+    return [_request(row) for row in rows.all(sql, {"message": message})]
 
 
 def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from bot.approving import Approvals
 from bot.broker import MOST_REPEATS, MOST_WAITING, Terms
 from bot.errors import UserError
+from bot.events import ToolCallCompleted
 from bot.models.base import AssistantMessage, Request, ToolMessage
 from bot.policy import Approver, Caution, People, role_identity
 from bot.tools.base import Arguments, Outcome, ToolContext
@@ -79,6 +80,7 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         (text, ok), *_ = results(service.model.requests[1])
         request = await waiting(service)
         assert not ok
+        assert [event.ok for event in service.events if isinstance(event, ToolCallCompleted)] == [False]
         assert f"waits for approval {request}" in text
         card = service.platform.posts[0] if service.platform.posts[0].buttons else service.platform.posts[1]
         assert card.place == OWNERS_PLACE.id

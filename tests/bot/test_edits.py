@@ -56,6 +56,32 @@ async def test_the_agent_is_asked_to_store_anew_what_the_edit_took_away(tmp_path
         assert len(await service.rows("SELECT 1 FROM inbox WHERE source = 'edit'")) == 1
 
 
+async def test_what_was_stored_anew_follows_the_next_edit_and_the_deletion(tmp_path: Path) -> None:
+    model = keeps("the bus is 17")
+    async with running(tmp_path, Setting(model=model)) as service:
+        await service.heard(said("remember that the bus is 17", 1))
+        for number in (18, 19):
+            content = f"the bus is {number}"
+            model.replies += [says("", call("recall", f"c{number}", operation="insert", content=content)), says("")]
+            await service.heard(edited(f"remember that {content}", 1, after=number))
+            assert await entries(service) == [content]
+        await service.heard(deleted(1))
+        assert await entries(service) == []
+        assert await everywhere(service, "bus is") == []
+
+
+async def test_what_was_stored_with_a_yes_goes_with_the_message_that_it_came_from(tmp_path: Path) -> None:
+    toml = '[[agents]]\nname = "Carina"\n[[agents.rules]]\nrule = "requires_consent"\ntool = "recall"\n'
+    async with running(tmp_path, Setting(model=keeps("the bus is 17"), toml=toml)) as service:
+        await service.heard(said("remember that the bus is 17", 1))
+        assert await entries(service) == []
+        await answer(service, await waiting(service))
+        assert await entries(service) == ["the bus is 17"]
+        await service.heard(deleted(1))
+        assert await entries(service) == []
+        assert await everywhere(service, "bus is") == []
+
+
 async def test_an_edit_of_other_words_leaves_what_was_stored(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(model=keeps("the bus is 17"))) as service:
         await service.heard(said("remembr that the bus is 17", 1))

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
+from bot.events import Failed
 from bot.halting import Halt
 from bot.policy import Approver, People
 from memory.audience import Trust
+from memory.database import connect
 from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, Platform, ScriptedModel, person, said, says
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, until
 
 OWNER = Approver(OLGA.id, door="test")
 PEOPLE = People((OLGA.id,))
@@ -17,7 +19,7 @@ PEOPLE = People((OLGA.id,))
 
 async def switch(service: Service, phrase: str = "stop everything") -> Halt:
     halt = Halt(service.constellations, service.router, PEOPLE, service.clock, phrase)
-    service.router.on_message = halt.hear
+    service.router.on_message, service.router.before_storing = halt.hear, halt.keep
     await halt.restore()
     return halt
 
@@ -108,3 +110,79 @@ async def test_without_a_phrase_silence_halts_nothing(tmp_path: Path) -> None:
         service.hear(said("", 1, HALL, OLGA))
         await stored(service, 1)
         assert not halt.since
+
+
+class Locked:
+    """Somebody else holds the registry's file."""
+
+    def __init__(self, service: Service) -> None:
+        self._other = connect(service.constellations.registry.path)
+
+    def __enter__(self) -> None:
+        self._other.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, *_error: object) -> None:
+        self._other.execute("ROLLBACK")
+        self._other.close()
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
+
+
+async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_asked_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        with Locked(service), pytest.raises(UserError, match="could not be written down"):
+            await halt.halt(OWNER)
+        assert service.router.halted
+        assert await service.constellations.position("halt") is None
+        assert "Halted" in await halt.halt(OWNER)
+        assert await service.constellations.position("halt") == halt.since
+
+
+async def test_a_release_that_cannot_be_stored_releases_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        await halt.halt(OWNER)
+        since = halt.since
+        with Locked(service), pytest.raises(UserError, match="still halted"):
+            await halt.release(OWNER)
+        assert service.router.halted
+        assert halt.since == since == await service.constellations.position("halt")
+        assert "Released" in await halt.release(OWNER)
+        assert await service.constellations.position("halt") == ""
+
+
+async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(tmp_path: Path) -> None:
+    """Otherwise a crash between the two would leave words that are answered instead of obeyed."""
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        with Locked(service):
+            service.hear(said("stop everything", 1, HALL, OLGA))
+            assert service.router.halted
+            await until(lambda: _logged(service, "waits_for_database"))
+            assert await service.rows("SELECT 1 FROM inbox") == []
+        await stored(service, 1)
+        assert await service.constellations.position("halt") == halt.since
+
+
+async def _logged(service: Service, event: str) -> bool:
+    return any(log["event"] == event for log in service.logs)
+
+
+async def test_who_watched_a_stopped_turn_is_told_that_it_ended(tmp_path: Path) -> None:
+    """A typing indicator would go on otherwise."""
+    held = Held(says("Too late."))
+    async with running(tmp_path, Setting(model=ScriptedModel(held))) as service:
+        halt = await switch(service)
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        await halt.halt(OWNER)
+        await until(lambda: _ended(service))
+
+
+async def _ended(service: Service) -> bool:
+    return any(isinstance(event, Failed) and event.again for event in service.events)

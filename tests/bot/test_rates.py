@@ -7,7 +7,21 @@ import pytest
 from bot.rates import Rates
 from memory.audience import Trust
 from sources.base import Place
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, direct, person, said, texts
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    OLGA,
+    ScriptedModel,
+    call,
+    channel,
+    direct,
+    edited,
+    person,
+    said,
+    says,
+    texts,
+)
 from tests.bot.stage import Setting, running
 
 PORT = channel("port", "elsewhere")
@@ -72,3 +86,19 @@ async def test_who_calls_himself_the_owner_is_not(tmp_path: Path) -> None:
         await service.heard(said("hello", 1, speaker=fake))
         await service.heard(said("hello", 2, speaker=fake))
         assert len(service.model.requests) == 1
+
+
+async def test_an_edit_that_an_agent_is_asked_about_counts(tmp_path: Path) -> None:
+    """Each edit of what was stored asks the agent again: a stranger could have it asked without end."""
+    replies = [
+        reply
+        for n in range(1, 8)
+        for reply in (says("", call("recall", f"c{n}", operation="insert", content=f"the bus is {n}")), says("Noted."))
+    ]
+    async with running(tmp_path, Setting(ScriptedModel(*replies), rates=Rates(person=3))) as service:
+        await service.heard(said("remember that the bus is 1", 1))
+        for number in range(2, 8):
+            await service.heard(edited(f"remember that the bus is {number}", 1, after=number))
+        assert len(await service.rows("SELECT 1 FROM turns")) == 3
+        refused = await service.column("SELECT last_error FROM inbox WHERE source = 'edit' ORDER BY id")
+        assert refused == [None, None, "over the rate limit"]  # what is not stored anew needs no further asking

@@ -1,6 +1,7 @@
 """From a notification to a lane: whose it is, in which order, what runs beside what, and what a database refuses."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import pytest
 
 from bot.arriving import to_arrival
-from memory import inbox
+from memory import inbox, requests
 from memory.audience import Trust
 from memory.database import connect
+from memory.errors import DatabaseBusy
 from memory.ids import GroupId, PersonId
 from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
 from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts
@@ -108,7 +110,7 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.database._BUSY_MS", 20)
-    monkeypatch.setattr("bot.router._RETRY_SECONDS", 0.02)
+    monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
     async with running(tmp_path) as service:
         await service.heard(said("before", 1))
         other = connect(service.constellations.all()[0].path)
@@ -126,7 +128,7 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.database._BUSY_MS", 20)
-    monkeypatch.setattr("bot.router._RETRY_SECONDS", 0.02)
+    monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
     held = Held(says("Never stored."))
     model = ScriptedModel(held, says("At last."))
     async with running(tmp_path, Setting(model)) as service:
@@ -135,12 +137,59 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
         other = connect(service.constellations.all()[0].path)
         other.execute("BEGIN IMMEDIATE")
         held.free.set()
-        await until(lambda: _true(lambda: sum(log["event"] == "lane_waits" for log in service.logs) > 6))
+        await until(lambda: _true(lambda: sum(log["event"] == "waits_for_database" for log in service.logs) > 6))
         other.execute("ROLLBACK")
         other.close()
         await service.settled()
         assert service.platform.texts() == ["At last."]
         assert await service.column("SELECT status FROM inbox") == ["done"]
+
+
+async def test_what_is_taken_up_while_the_database_cannot_be_read_is_taken_up_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task would otherwise end the whole service with its error."""
+    monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
+    async with running(tmp_path) as service:
+        service.router.halt()
+        service.hear(said("hello", 1))
+        await service.router._queue.join()
+        refusals = Refusals(3)
+        monkeypatch.setattr("bot.router.inbox.open_lanes", refusals.around(inbox.open_lanes))
+        service.router.release()
+        await service.settled()
+        assert refusals.left == 0
+        assert service.platform.texts() == ["Yes."]
+
+
+async def test_the_watch_for_expired_requests_survives_a_database_that_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
+    async with running(tmp_path) as service, asyncio.TaskGroup() as tasks:
+        refusals = Refusals(3)
+        monkeypatch.setattr("bot.approving.requests.due", refusals.around(requests.due))
+        watch = tasks.create_task(service.approvals.watch())
+        await until(lambda: _true(lambda: refusals.left == 0 and refusals.passed))
+        watch.cancel()
+
+
+class Refusals:
+    """Makes a function fail as a busy database does, so many times; afterwards it works."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self.passed = 0
+
+    def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        def refusing(*arguments: Any) -> Any:
+            if self.left:
+                self.left -= 1
+                raise DatabaseBusy("the database is locked")
+            self.passed += 1
+            return work(*arguments)
+
+        return refusing
 
 
 async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(tmp_path: Path) -> None:

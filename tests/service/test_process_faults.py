@@ -116,7 +116,7 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Pa
 
 async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
     async with town(tmp_path) as t:
-        t.service.expected_errors |= {"not_stored_yet", "lane_waits", "courier_waits"}
+        t.service.expected_errors |= {"not_stored_yet", "waits_for_database"}
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
         path = next(path for path in databases(t) if path.name == "carina.db")
