@@ -40,7 +40,7 @@ from memory.ids import PersonId, PlaceId
 from sources.base import Endpoint, Front
 from sources.terminal import PERSON, PLACE, SOURCE, Journal, TerminalEndpoint, TerminalSource
 
-_DRAIN_SECONDS = 20.0
+_DRAIN_SECONDS = 8.0  # whoever stops a container kills it after ten
 _OPEN_CONSTELLATIONS = 64
 _SETTLE_SECONDS = 5.0  # for what was heard before somebody is erased to be stored
 

@@ -6,6 +6,7 @@ read through the turn's scope, so a model cannot repeat what those who hear it m
 """
 
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from memory.database import Rows
 from memory.ids import BlockId, MessageId
 from memory.turns import Step, Turn
 
-HISTORY_ROWS = 400
+HISTORY_ROWS = 240
 """Rows of the conversation that are looked at; the budget decides how many are shown."""
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
@@ -28,7 +29,7 @@ _TAGS = re.compile(r"<(?=\s*/?\s*(?:quoted|block)\b)", re.IGNORECASE)
 _HEADS = re.compile(r"(?:(?<=[\n\r\x0b\x0c\x85\u2028\u2029])|\A)([^\S\n]*)\[")
 _OLD_RESULT = 2_000  # characters of a past turn's tool result that are shown again
 _FORGOTTEN = "(removed on request)"
-_KEEP_CHUNK = 20  # old rows leave in chunks, so that the prompt's beginning stays the same for many turns
+_LANDMARK = 16  # of so many messages about one is where a conversation that is cut may begin
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,10 @@ def gather(rows: Rows, material: Material) -> Material:
 def _history(rows: Rows, turn: Turn, asked: set[MessageId]) -> Iterable[messages.Message]:
     """The place's messages before this turn: finished batches in their order, without what still waits."""
     waiting = inbox.waiting_messages(rows, turn.place)
-    found = [
-        message
-        for message in messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS)
-        if message.id not in asked and message.id not in waiting
-    ]
+    newest = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS)
+    if len(newest) == HISTORY_ROWS:
+        newest = newest[_beginning(newest) :]
+    found = [message for message in newest if message.id not in asked and message.id not in waiting]
     return sorted(found, key=lambda message: (message.batch or message.id, message.id))
 
 
@@ -187,14 +187,21 @@ def _render_history(material: Material) -> list[Message]:
         if budget < 0:
             break
         kept.append(message)
-    dropped = len(material.history) - len(kept)
-    if dropped:
-        # Leave in whole chunks, and never between a call and its result.
-        kept = kept[: max(len(kept) - (-dropped % _KEEP_CHUNK), 0)]
     rows = list(reversed(kept))
-    while rows and rows[0].role in ("assistant", "tool"):
-        rows.pop(0)
+    if len(rows) < len(material.history):
+        rows = rows[_beginning(rows) :]
     return list(_conversation(rows))
+
+
+def _beginning(rows: Sequence[messages.Message]) -> int:
+    """Where a conversation that is cut begins: at the first landmark, else at the first thing anybody said.
+
+    Messages are landmarks by their ids alone, so the beginning stays the same, and with it what a provider has in
+    its cache of prompts, until that one message is too old; and it is never between a call and its result.
+    """
+    said = [position for position, row in enumerate(rows) if row.role not in ("assistant", "tool")]
+    marked = (position for position in said if zlib.crc32(str(rows[position].id).encode()) % _LANDMARK == 0)
+    return next(marked, said[0] if said else len(rows))
 
 
 def _conversation(rows: Sequence[messages.Message]) -> Iterable[Message]:
