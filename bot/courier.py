@@ -20,7 +20,7 @@ from memory import messages, outbox
 from memory.clock import Clock
 from memory.database import Database, Tx
 from memory.faults import commit_point
-from memory.ids import PersonId, PlaceId, RequestId
+from memory.ids import OutboxId, PersonId, PlaceId, RequestId
 from memory.outbox import OutRow, Status
 from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable, OutFile
 
@@ -36,7 +36,8 @@ MAX_ATTEMPTS = 8
 _LONG_WAIT = 3_600.0  # seconds that are not waited for here: a courier keeps its constellation's file open
 _LONGEST_LOOK = 30.0  # seconds between looks into a history that cannot be read
 _LOOK_BACK = timedelta(minutes=10)  # before a row was made, for words said just before it that are the same
-_UNCLEAR_WAIT = 2.0  # seconds before an unclear send is repeated with its nonce
+_UNCLEAR_WAIT, _LONGEST_UNCLEAR = 2.0, 30.0  # seconds before an unclear send is repeated, the first and the most
+_GIVE_UP = timedelta(minutes=30)  # of unclear sends of one row, while the history says each time that it is not there
 
 _log = structlog.get_logger("bot.courier")
 
@@ -61,6 +62,16 @@ class Office:
     lost: Callable[[Tx, OutRow, str, datetime], bool] = _nobodys
 
 
+@dataclass(frozen=True)
+class _Unclear:
+    """How often a row was sent without a clear answer, since when, and what the last one was."""
+
+    row: OutboxId
+    since: datetime
+    times: int
+    why: str
+
+
 class Courier:
     """Delivers the rows of one place; `run` returns when none is left."""
 
@@ -77,6 +88,7 @@ class Courier:
         self._unread = 0
         """Looks into the history that were refused, in a row; `_looks` counts those during an outage as well."""
         self._looks = 0
+        self._unclear: _Unclear | None = None
         self.waiting = False
         """Whether nothing can be done before some time has passed."""
 
@@ -127,7 +139,10 @@ class Courier:
             external = await self._deliver(row)
         except DeliveryUnclear as error:
             _log.warning("delivery_unclear", outbox=row.id, reason=str(error))
-            await self._pause(_UNCLEAR_WAIT)
+            before = self._unclear if self._unclear is not None and self._unclear.row == row.id else None
+            since, times = (self._clock(), 1) if before is None else (before.since, before.times + 1)
+            self._unclear = _Unclear(row.id, since, times, str(error))
+            await self._pause(min(_UNCLEAR_WAIT * 2.0 ** min(times - 1, 5), _LONGEST_UNCLEAR))
         except DeliveryFailed as error:
             await self._failed(row, error)
         else:
@@ -206,7 +221,8 @@ class Courier:
     async def _recover(self, row: OutRow, sending: list[OutRow]) -> None:
         now = self._clock()
         if row.detail.get("edits"):  # the same words again change nothing
-            await self._send(row)
+            if not await self._given_up(row, now):
+                await self._send(row)
             return
         delivery = to_delivery(row)
         age = outbox.stuck_since(row, now).total_seconds()
@@ -225,8 +241,18 @@ class Courier:
         if row.id in found:
             await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id]))
             return
+        if await self._given_up(row, now):
+            return
         await self._db.write(_AGAIN, lambda tx: outbox.restart_sending(tx, row.id, now), durable=True)
         await self._send(replace(row, sending_at=now))
+
+    async def _given_up(self, row: OutRow, now: datetime) -> bool:
+        """Give up what is known not to be there and was sent in vain for too long: others wait behind it."""
+        unclear = self._unclear
+        if unclear is None or unclear.row != row.id or now - unclear.since <= _GIVE_UP:
+            return False
+        await self._close(row, Status.FAILED, f"it failed {unclear.times} times, last because {unclear.why}")
+        return True
 
     async def _unreadable(self, row: OutRow, error: HistoryUnreadable) -> None:
         self._looks += 1

@@ -22,7 +22,7 @@ from memory.ids import AgentId, GuildId, OutboxId, PlaceId
 from memory.messages import Said
 from memory.outbox import NewRow, OutRow, Status
 from memory.turns import Turn
-from sources.base import Delivery, DeliveryFailed
+from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear
 from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, Fate, MovableClock, Platform, direct
 
 T = TypeVar("T")
@@ -155,6 +155,35 @@ async def test_what_did_not_arrive_is_sent_again(post: Post) -> None:
     await post.run()
     assert post.sent() == [row] * 3
     assert post.platform.texts() == ["hello"]
+
+
+@pytest.mark.parametrize("has_nonce", [True, False])
+@pytest.mark.parametrize("edits", [True, False])
+async def test_what_never_gets_an_answer_does_not_block_its_place_for_ever(
+    post: Post, monkeypatch: pytest.MonkeyPatch, *, has_nonce: bool, edits: bool
+) -> None:
+    monkeypatch.setattr(courier, "_GIVE_UP", timedelta(minutes=3))
+    shown = await post.put("card")
+    await post.run()
+    row = await post.put("a", "never", detail={"edits": "card"} if edits else {})
+    after = await post.put("b", "next")
+
+    class Failing(Platform):
+        async def send(self, delivery: Delivery) -> str:
+            if delivery.id == row:
+                self.fates.append(Fate.NOWHERE)
+            return await super().send(delivery)
+
+        async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+            raise DeliveryUnclear("no answer came")
+
+    post.platform = Failing(post.clock, posts=post.platform.posts, has_nonce=has_nonce)
+    began = post.clock()
+    await post.run()
+    assert await post.states(shown, row, after) == [Status.SENT, Status.FAILED, Status.SENT]
+    assert timedelta(minutes=3) < post.clock() - began < timedelta(minutes=5)
+    (told,) = await post.notices()
+    assert "was not delivered: it failed" in told
 
 
 async def test_what_has_to_wait_is_tried_again_later_and_keeps_its_turn(post: Post) -> None:
