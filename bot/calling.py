@@ -15,6 +15,7 @@ from bot.errors import ToolError
 from bot.kit import Kit
 from bot.models.base import Call
 from bot.moves import Use
+from bot.rules import Rules
 from bot.tools.base import Arguments, Outcome, Tool, ToolContext
 from memory import turns
 from memory.database import Database, Tx
@@ -46,6 +47,10 @@ class Caller:
         """Make a call that has no result yet; afterwards it has one, whatever it is."""
         turn, call, watch = material.turn, use.call, self._kit.watch
         watch(events.ToolCallStarted(turn.id, turn.place, call.name))
+        refused = Rules.of(material.agent).refusal(call, material.steps, material.used, self._kit.clock())
+        if refused is not None and not use.begun and use.permit is None:
+            await self._fail(call, turn, refused.text, refused.rule)
+            return
         try:
             tool, arguments = self._kit.tools(material.agent).resolve(call)
             async with asyncio.timeout(self._kit.limits.tool_seconds):
@@ -144,8 +149,10 @@ class Caller:
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets}
         turns.add_step(tx, turn, "tool_result", body, self._kit.clock())
 
-    async def _fail(self, call: Call, turn: Turn, text: str) -> None:
+    async def _fail(self, call: Call, turn: Turn, text: str, rule: str = "") -> None:
         body = {"call": call.id, "name": call.name, "text": self._kit.redact(text), "ok": False, "effect": False}
+        if rule:
+            body["rule"] = rule
         now = self._kit.clock()
 
         def work(tx: Tx) -> bool:

@@ -7,17 +7,20 @@ read through the turn's scope, so a model cannot repeat what those who hear it m
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
+from bot.rules import EVERY, Rules
 from memory import blocks, inbox, messages, turns
 from memory.agents import Agent
 from memory.audience import OWNER, PUBLIC, Audience
 from memory.blocks import Block
 from memory.database import Rows
 from memory.ids import BlockId, MessageId
+from memory.tool_uses import last_used
 from memory.turns import Step, Turn
 
 HISTORY_ROWS = 240
@@ -61,6 +64,8 @@ class Material:
     stable: tuple[Block, ...] = ()
     referenced: tuple[Block, ...] = ()
     history: tuple[messages.Message, ...] = ()
+    used: Mapping[str, datetime] = field(default_factory=dict)
+    """When tools whose rules remember it were called last, in earlier turns."""
 
 
 def look(rows: Rows, turn: Turn, agent: Agent) -> Material:
@@ -76,7 +81,16 @@ def look(rows: Rows, turn: Turn, agent: Agent) -> Material:
         if number := each.payload.get("edited"):
             about = messages.by_ids(rows, [number], turn.scope)
             asked[position] = replace(each, edited=about[0] if about else None)
-    return Material(turn=turn, agent=agent, asked=tuple(asked), steps=tuple(steps))
+    return Material(turn=turn, agent=agent, asked=tuple(asked), steps=tuple(steps), used=_used(rows, turn, agent))
+
+
+def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
+    remembered = Rules.of(agent).remembered
+    if not remembered:
+        return {}
+    tools = agent.tools if EVERY in remembered else remembered
+    since = turn.started_at - timedelta(seconds=max(remembered.values()))
+    return last_used(rows, agent.id, tools, since, turn.scope)
 
 
 def gather(rows: Rows, material: Material) -> Material:
@@ -136,6 +150,8 @@ again later and `search` finds it. What you may not use here you are not shown."
 def _render_system(material: Material) -> str:
     shown = "\n\n".join(render_block(block) for block in material.stable)
     parts = [material.agent.system_prompt.strip(), _HOUSE_RULES]
+    if rules := Rules.of(material.agent).sentences():
+        parts.append("## Rules of your tools\n" + "\n".join(f"- {sentence}" for sentence in rules))
     if shown:
         parts.append(f"## Memory\n{shown}")
     return "\n\n".join(part for part in parts if part)
@@ -194,14 +210,18 @@ def _render_history(material: Material) -> list[Message]:
 
 
 def _beginning(rows: Sequence[messages.Message]) -> int:
-    """Where a conversation that is cut begins: at the first landmark, else at the first thing anybody said.
+    """Where a conversation that is cut begins: at the best landmark of its first quarter.
 
     Messages are landmarks by their ids alone, so the beginning stays the same, and with it what a provider has in
     its cache of prompts, until that one message is too old; and it is never between a call and its result.
     """
     said = [position for position, row in enumerate(rows) if row.role not in ("assistant", "tool")]
-    marked = (position for position in said if zlib.crc32(str(rows[position].id).encode()) % _LANDMARK == 0)
-    return next(marked, said[0] if said else len(rows))
+    early = [position for position in said if 4 * position < len(rows)] or said[:1]
+    marks = {position: zlib.crc32(str(rows[position].id).encode()) for position in early}
+    for each in (_LANDMARK, _LANDMARK // 2, _LANDMARK // 4, 1):
+        if marked := [position for position, mark in marks.items() if mark % each == 0]:
+            return marked[0]
+    return len(rows)
 
 
 def _conversation(rows: Sequence[messages.Message]) -> Iterable[Message]:

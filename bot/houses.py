@@ -62,7 +62,7 @@ def _agent(settings: AgentSettings, *, show_name: bool) -> Agent:
         model=settings.model,
         system_prompt=settings.system_prompt,
         tools=settings.tools,
-        rules=tuple(rule.model_dump() for rule in settings.rules),
+        rules=tuple(rule.plain() for rule in settings.rules),
         config={
             **chosen,
             "blocks": [block.model_dump(mode="json") for block in settings.blocks],

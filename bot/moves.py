@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from bot.context import Asked, Material
 from bot.models.base import Call
+from bot.rules import REMINDERS, Rules
 from memory.ids import RequestId
 from memory.requests import Permit
 from memory.turns import Step
@@ -19,9 +20,10 @@ MAX_RESTARTS = 2
 
 @dataclass(frozen=True)
 class Think:
-    """Ask the model; `last` when no tool may follow."""
+    """Ask the model; `last` when no tool may follow; `force` names a tool that it must call now."""
 
     last: bool
+    force: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,19 @@ class Tell:
 
 
 @dataclass(frozen=True)
+class Remind:
+    """The turn may not end yet: tell the model what is missing. `force`: it will have to call that tool next."""
+
+    text: str
+    force: str = ""
+
+
+@dataclass(frozen=True)
 class Cancel:
     """Nobody wants the answer any more."""
 
 
-Move: TypeAlias = Think | Use | Finish | Restart | Tell | Cancel
+Move: TypeAlias = Think | Use | Finish | Restart | Tell | Remind | Cancel
 
 
 def next_move(material: Material, *, said: bool, max_steps: int) -> Move:
@@ -75,11 +85,31 @@ def next_move(material: Material, *, said: bool, max_steps: int) -> Move:
         return call  # a call comes to its result before anything else is said to the model
     if changed:
         return Tell(_describe(changed))
-    if not answers or material.steps[-1].kind != "answer":
+    rules, ended = Rules.of(material.agent), answers and material.steps[-1].kind == "answer"
+    if not ended and not rules.ends(material.steps):
         if len(answers) < max_steps:
-            return Think(last=len(answers) == max_steps - 1)
+            last = len(answers) == max_steps - 1
+            return Think(last, "" if last else rules.forced(material.steps))
         return Finish(answers[-1].body["text"] or _gave_up(max_steps))
-    return Finish(answers[-1].body["text"] or (_gave_up(max_steps) if answers[-1].body["calls"] else ""))
+    if len(answers) < max_steps - 1 and (reminder := _reminder(material, rules)) is not None:
+        return reminder
+    return Finish(answers[-1].body["text"] or (_gave_up(max_steps) if ended and answers[-1].body["calls"] else ""))
+
+
+def _reminder(material: Material, rules: Rules) -> Remind | None:
+    """What is still to be called before the turn ends: said as an error, then as a reminder, then the call is forced.
+
+    A model that does not even make a forced call is not asked again.
+    """
+    demands = rules.demands(material.steps, material.used, material.turn.started_at)
+    told = sum(step.kind == "note" and "demands" in step.body for step in material.steps)
+    if not demands or told > REMINDERS:
+        return None
+    missing = "; ".join(f"`{demand.tool}` ({demand.why})" for demand in demands)
+    begun = ("Your answer was not sent yet: a call is missing before it", "Reminder: a call is still missing")
+    head = begun[min(told, 1)] if told < REMINDERS else "You are made to call it now"
+    text = f"{head}: {missing}. Make the call, then give your whole answer."
+    return Remind(text, demands[0].tool if told == REMINDERS else "")
 
 
 def open_call(material: Material) -> Use | None:

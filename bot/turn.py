@@ -6,15 +6,18 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 """
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from bot import context, events, transcript
 from bot.calling import Caller
 from bot.context import Material
+from bot.errors import ToolError
 from bot.kit import Kit
 from bot.models.base import Answer, Model, Restarted, TextDelta, Usage
-from bot.moves import Cancel, Finish, Move, Restart, Tell, Think, Use, next_move, open_call, wordings
+from bot.moves import Cancel, Finish, Move, Remind, Restart, Tell, Think, Use, next_move, open_call, wordings
+from bot.rules import Rules
 from memory import agents, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
 from memory.faults import Point, call_point, commit_point, outside
@@ -91,8 +94,8 @@ class TurnRunner:
 
     async def _make(self, move: Any, material: Material) -> Ending:
         match move:
-            case Think(last):
-                await self._think(material, last=last)
+            case Think():
+                await self._think(material, move)
                 return False
             case Use():
                 await self._caller.make(move, material)
@@ -102,8 +105,11 @@ class TurnRunner:
             case Restart():
                 return await self._restart(material)
             case Tell(text):
-                body = {"text": text, "messages": wordings(material)}
-                await self._step(_TELL, material.turn, "note", body)
+                await self._step(_TELL, material.turn, "note", {"text": text, "messages": wordings(material)})
+                return False
+            case Remind(text, force):
+                note = {"text": text, "messages": wordings(material), "demands": True, "force": force}
+                await self._step(_TELL, material.turn, "note", note)
                 return False
             case Cancel():
                 await self._cancel(material)
@@ -113,9 +119,12 @@ class TurnRunner:
 
     # ------------------------------------------------------------------ thinking
 
-    async def _think(self, material: Material, *, last: bool) -> None:
-        tools = () if last else self._kit.tools(material.agent).specs()
-        request = context.render(material, tools, last_step=last)
+    async def _think(self, material: Material, move: Think) -> None:
+        tools = self._kit.tools(material.agent)
+        if missing := Rules.of(material.agent).missing(tools.tools):
+            raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
+        request = context.render(material, () if move.last else tools.specs(), last_step=move.last)
+        request = replace(request, force_tool=move.force)
         model = await self._kit.model(material.agent)
         answering = outside(_MODEL, self._listen(model, request, material.turn), self._kit.limits.model_seconds)
         self._call = asyncio.create_task(answering, name=f"model of turn {material.turn.id}")

@@ -27,7 +27,7 @@ class Agent:
     config: dict[str, Any] = field(default_factory=dict)
     """temperature, max_tokens, context_budget (tokens), blocks (templates of blocks that exist per audience)."""
     rules: tuple[Mapping[str, Any], ...] = ()
-    """Tool rules, each {"rule", "tool", ...}."""
+    """Tool rules as configured, each {"rule", "tool", ...}."""
 
     @property
     def consent(self) -> frozenset[str]:

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic import model_validator as validate_model
 
+from bot.rules import ToolRule
+
 OFFLINE = "offline"
 KEY_OF_PROVIDER = {
     "openai": "OPENAI_API_KEY",
@@ -163,13 +165,6 @@ def default_blocks(name: str) -> tuple[Block, ...]:
     )
 
 
-class ToolRule(Section):
-    """A rule about one of an agent's tools. `requires_consent`: it is used only with somebody's yes."""
-
-    rule: Literal["requires_consent"]
-    tool: Label
-
-
 class Agent(Section):
     name: Name = "Carina"
     description: str = ""
@@ -200,9 +195,9 @@ class Agent(Section):
     @validate_model(mode="after")
     def _rules_name_tools(self) -> "Agent":
         for rule in self.rules:
-            if rule.tool not in self.tools:
+            if unknown := sorted(rule.named - set(self.tools)):
                 known = ", ".join(self.tools)
-                raise ValueError(f'rules that name tools of this agent ({known}), not "{rule.tool}"')
+                raise ValueError(f'rules that name tools of this agent ({known}), not "{unknown[0]}"')
         return self
 
 

@@ -11,6 +11,7 @@ from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.operations import Operations
 from bot.policy import Action, People
+from bot.rules import Rules
 from memory.agents import Agent
 
 Interaction: TypeAlias = discord.Interaction[Any]
@@ -46,7 +47,8 @@ def _agent_line(agent: Agent, model: str, *, whole: bool) -> str:
     if not whole:
         return f"- **{name}**{about}"
     tools = ", ".join(f"{tool} (asks first)" if tool in agent.consent else tool for tool in agent.tools)
-    return f"- **{name}**{about}\n  model `{model}`, tools: {tools or 'none'}"
+    rules = "".join(f"\n  - {sentence}" for sentence in Rules.of(agent).sentences())
+    return f"- **{name}**{about}\n  model `{model}`, tools: {tools or 'none'}{rules}"
 
 
 def _list(operations: Operations, people: People) -> Command:

@@ -6,7 +6,7 @@ process: that it began is stored first, and when nobody knows how it ended the m
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -100,16 +100,21 @@ class Toolset:
     """The tools of one agent. The list is the same for every turn: what a turn may not do is refused at the call."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
+    operations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The operations that are left of a tool, where a rule names them; the model is shown no others."""
 
     @classmethod
-    def of(cls, tools: Iterable[Tool], enabled: Iterable[str]) -> "Toolset":
+    def of(
+        cls, tools: Iterable[Tool], enabled: Iterable[str], operations: Mapping[str, tuple[str, ...]] | None = None
+    ) -> "Toolset":
         wanted = set(enabled)
-        return cls({tool.name: tool for tool in tools if tool.name in wanted})
+        return cls({tool.name: tool for tool in tools if tool.name in wanted}, operations or {})
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """As the model sees them, in stable order."""
         found = (self.tools[name] for name in sorted(self.tools))
-        return tuple(_spec(tool.name, tool.description, tool.arguments) for tool in found)
+        left = self.operations
+        return tuple(_spec(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
 
     def resolve(self, call: Call) -> tuple[Tool, Arguments]:
         """The tool of a call and its checked arguments; raises ToolError in words for the model."""
@@ -129,11 +134,13 @@ def _problem(found: dict[str, Any]) -> str:
 
 
 @functools.cache
-def _spec(name: str, description: str, arguments: type[Arguments]) -> ToolSpec:
+def _spec(name: str, description: str, arguments: type[Arguments], operations: tuple[str, ...]) -> ToolSpec:
     """Made once: pydantic takes half a millisecond for a schema."""
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
     for part in schema.get("properties", {}).values():
         part.pop("title", None)
+    if operations and "operation" in schema.get("properties", {}):
+        schema["properties"]["operation"]["enum"] = list(operations)
     return ToolSpec(name, description, schema)

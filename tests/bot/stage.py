@@ -229,7 +229,8 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
         return setting.model
 
     def tools(agent: Agent) -> Toolset:
-        return Toolset({**make(agent).tools, **{tool.name: tool for tool in setting.tools}})
+        given = make(agent)
+        return Toolset({**given.tools, **{tool.name: tool for tool in setting.tools}}, given.operations)
 
     return Kit(
         model=choose,

@@ -181,14 +181,13 @@ async def test_old_rows_leave_in_chunks_so_that_the_beginning_seldom_changes(
 ) -> None:
     """Whether the budget or the number of rows is what cuts; and no message of the last few is ever left out."""
     monkeypatch.setattr("bot.context.HISTORY_ROWS", rows)
-    monkeypatch.setattr("bot.context._LANDMARK", 4)
     async with running(tmp_path, Setting(toml=toml)) as service:
         for number in range(1, 41):
             await service.heard(said(f"{number} " + "word " * 20, number))
         first = [request.messages[0].text for request in service.model.requests]
     changes = sum(before != after for before, after in itertools.pairwise(first))
-    assert 1 <= changes <= 15  # of 39; the ids, and with them the landmarks, differ from run to run
-    assert all(len(request.messages) >= 2 for request in service.model.requests[1:])
+    assert 1 <= changes <= 20  # of 39; the ids, and with them the landmarks, differ from run to run
+    assert min(len(request.messages) for request in service.model.requests[15:]) > 10
 
 
 async def test_an_answer_that_did_not_reach_anybody_is_marked_for_the_agent(tmp_path: Path) -> None:
