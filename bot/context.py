@@ -28,8 +28,10 @@ HISTORY_ROWS = 240
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
 _WIDE = re.compile("[\u3040-\ud7a3]")
+_ESCAPED = r"\\<"
 _TAGS = re.compile(r"<(?=\s*/?\s*(?:quoted|block)\b)", re.IGNORECASE)
 _HEADS = re.compile(r"(?:(?<=[\n\r\x0b\x0c\x85\u2028\u2029])|\A)([^\S\n]*)\[")
+_AWAY = 20  # blocks that are not in context and are named
 _OLD_RESULT = 2_000  # characters of a past turn's tool result that are shown again
 _FORGOTTEN = "(removed on request)"
 _LANDMARK = 16  # of so many messages about one is where a conversation that is cut may begin
@@ -63,6 +65,8 @@ class Material:
     place_kind: str = ""
     stable: tuple[Block, ...] = ()
     referenced: tuple[Block, ...] = ()
+    away: tuple[str, ...] = ()
+    """Labels of blocks that are not in context."""
     history: tuple[messages.Message, ...] = ()
     used: Mapping[str, datetime] = field(default_factory=dict)
     """When tools whose rules remember it were called last, in earlier turns."""
@@ -105,6 +109,7 @@ def gather(rows: Rows, material: Material) -> Material:
         place_kind=place.kind if place else "",
         stable=tuple(block for block in visible if block.id not in referenced),
         referenced=tuple(block for block in visible if block.id in referenced),
+        away=tuple(blocks.away_labels(rows, material.agent.id, turn.scope, _AWAY)),
         history=tuple(_history(rows, turn, {found.message.id for found in material.asked})),
     )
 
@@ -148,12 +153,14 @@ again later and `search` finds it. What you may not use here you are not shown."
 
 
 def _render_system(material: Material) -> str:
-    shown = "\n\n".join(render_block(block) for block in material.stable)
+    shown = [render_block(block) for block in material.stable]
+    if material.away:
+        shown.append(f"Blocks of yours that are not shown (info says more of each): {', '.join(material.away)}")
     parts = [material.agent.system_prompt.strip(), _HOUSE_RULES]
     if rules := Rules.of(material.agent).sentences():
         parts.append("## Rules of your tools\n" + "\n".join(f"- {sentence}" for sentence in rules))
     if shown:
-        parts.append(f"## Memory\n{shown}")
+        parts.append("## Memory\n" + "\n\n".join(shown))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -164,11 +171,16 @@ def shown_blocks(material: Material) -> list[BlockId]:
 
 def render_block(block: Block) -> str:
     """A block as the model sees it: label, what it may do with it, who can read it, what it is for, content."""
-    shared = f' shared_from="{block.shared_from}"' if block.shared_from else ""
+    shared = f' shared_from="{_attribute(block.shared_from)}"' if block.shared_from else ""
     head = f'<block:{block.label} permission="{block.access}" readers="{readers(block.audience)}"{shared}>'
-    about = f"{block.profile}\n" if block.profile else ""
-    content = _TAGS.sub(r"\\<", block.content)
+    about = f"{_TAGS.sub(_ESCAPED, block.profile)}\n" if block.profile else ""
+    content = _TAGS.sub(_ESCAPED, block.content)
     return f"{head}\n({block.description})\n{about}{content}\n</block:{block.label}>"
+
+
+def _attribute(text: str) -> str:
+    """A name inside the quotes of a tag."""
+    return text.replace('"', "'").replace("<", "(").replace(">", ")")
 
 
 def readers(audience: Audience) -> str:
@@ -185,7 +197,7 @@ def plain(text: str) -> str:
     """What somebody wrote, so that no line of it looks like one of the platform's: `[` at a line's beginning and the
     tags of quotations and blocks get a backslash before them."""
     if "<" in text:
-        text = _TAGS.sub(r"\\<", text)
+        text = _TAGS.sub(_ESCAPED, text)
     return _HEADS.sub(r"\1\\[", text) if "[" in text else text
 
 

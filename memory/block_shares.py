@@ -2,19 +2,22 @@
 
 from datetime import datetime
 
-from memory.blocks import Block, Permission
+from memory.blocks import Author, Block, Operation, Permission
+from memory.blocks.editing import standing_block
 from memory.clock import to_text
-from memory.database import Tx
+from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.ids import AgentId, BlockId
+
+SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
 
 def share_block(tx: Tx, block: Block, agent: AgentId, permission: Permission, now: datetime) -> None:
     """Let another agent see a block, where its audience allows, at read_only, append or read_write; again to change.
 
-    Who may share is the caller's question (the owner, or an admin right). Raises Refused.
+    Who may share is the caller's question: the owner of the constellation, or `share_by_agent`. Raises Refused.
     """
-    if permission not in (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE):
+    if permission not in SHARED_AT:
         raise Refused(f"a block is shared at read_only, append or read_write, not {permission}")
     if agent == block.owner:
         raise Refused(f"block {block.label} is that agent's own")
@@ -30,3 +33,40 @@ def share_block(tx: Tx, block: Block, agent: AgentId, permission: Permission, no
 def unshare_block(tx: Tx, block: BlockId, agent: AgentId) -> bool:
     """Take the share back; False when there was none."""
     return tx.run("DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?", (block, agent)) == 1
+
+
+def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Permission) -> Block:
+    """An agent shares a block of its own; it takes its admin right. `name`: the other agent's name or id.
+
+    Raises BlockNotFound, BlockRefused, Refused.
+    """
+    block, _ = standing_block(tx, author, label, Operation.SHARE)
+    share_block(tx, block, _agent(tx, name), permission, author.now)
+    return block
+
+
+def unshare_by_agent(tx: Tx, author: Author, label: str, name: str) -> Block:
+    """An agent takes a share of its block back, at once. Raises as `share_by_agent`, and Refused when there is none."""
+    block, _ = standing_block(tx, author, label, Operation.SHARE)
+    if not unshare_block(tx, block.id, _agent(tx, name)):
+        raise Refused(f"block {block.label} is not shared with {name[:80]!r}; {_shared_with(tx, block.id)}")
+    return block
+
+
+def shares_of(rows: Rows, block: BlockId) -> list[tuple[str, Permission]]:
+    """Whom a block is shared with, by the agent's name, and at what."""
+    sql = """SELECT a.name, s.permission FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id
+             WHERE s.block_id = ? ORDER BY a.name"""
+    return [(row["name"], Permission(row["permission"])) for row in rows.all(sql, (block,))]
+
+
+def _shared_with(rows: Rows, block: BlockId) -> str:
+    return f"it is shared with {', '.join(name for name, _ in shares_of(rows, block)) or 'nobody'}"
+
+
+def _agent(rows: Rows, name: str) -> AgentId:
+    row = rows.one("SELECT id FROM agents WHERE name = ? OR id = ? ORDER BY id = ? LIMIT 1", (name, name, name))
+    if row is None:
+        known = ", ".join(each["name"] for each in rows.all("SELECT name FROM agents ORDER BY name"))
+        raise Refused(f"there is no agent {name[:80]!r}; there are: {known}")
+    return AgentId(row["id"])

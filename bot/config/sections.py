@@ -161,7 +161,7 @@ def default_blocks(name: str) -> tuple[Block, ...]:
     return (
         Block(label="persona", description=persona, content=content, char_limit=2000, audience="public"),
         Block(label="human", description=human, char_limit=2000),
-        Block(label="scratchpad", description=scratchpad, type="working"),
+        Block(label="scratchpad", description=scratchpad, type="working", pinned=True),
     )
 
 

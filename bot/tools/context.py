@@ -1,33 +1,63 @@
 """`context`: the blocks that are always, or for the moment, before the model's eyes."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from bot.policy import Caution
 from bot.seeding import new_block
 from bot.tools.base import Arguments, Outcome, ToolContext
-from memory import blocks
-from memory.blocks import Author, NewBlock
+from bot.tools.describing import description_of, size_of
+from memory import block_shares, blocks
+from memory.blocks import Author, Block, NewBlock, Permission
 from memory.database import Tx
 from memory.document import agent_writer
 
+Operation: TypeAlias = Literal[
+    "append",
+    "replace",
+    "edit_range",
+    "archive",
+    "load",
+    "swap",
+    "pin",
+    "unpin",
+    "info",
+    "share",
+    "unshare",
+]
+_NEEDS: dict[str, tuple[str, ...]] = {
+    "append": ("content",),
+    "replace": ("old_content",),
+    "edit_range": ("first_line", "last_line"),
+    "swap": ("load_label",),
+    "share": ("agent",),
+    "unshare": ("agent",),
+}
+
 
 class ContextArguments(Arguments):
-    operation: Literal["append", "replace"] = Field(
-        description="append adds text to the end of a block; replace puts new text in place of old text"
+    operation: Operation = Field(
+        description="append: add to the end; replace: new text for old; edit_range: new text for some lines; archive: "
+        "take a working block out of your context; load: bring an archived one back; swap: archive one and load "
+        "another; pin, unpin: keep a working block in context, or not; info: all about a block; share, unshare: with "
+        "another agent"
     )
     label: str = Field(description="the block's label, as in <block:label>")
-    content: str = Field(default="", description="append: the text to add")
+    content: str = Field(default="", description="append: the text to add; edit_range: the lines to put there")
     old_content: str = Field(default="", description="replace: text that stands in the block, exactly as it stands")
     new_content: str = Field(default="", description="replace: what to put there instead; empty removes it")
+    first_line: int | None = Field(default=None, description="edit_range: counted from 1")
+    last_line: int | None = Field(default=None, description="edit_range: the last one that goes")
+    load_label: str = Field(default="", description="swap: the archived block to load")
+    agent: str = Field(default="", description="share, unshare: the other agent's name")
+    permission: Literal["read_only", "append", "read_write"] = Field(default="read_only", description="share")
 
     @model_validator(mode="after")
     def _complete(self) -> "ContextArguments":
-        if self.operation == "append" and not self.content:
-            raise ValueError("append needs content")
-        if self.operation == "replace" and not self.old_content:
-            raise ValueError("replace needs old_content")
+        missing = [name for name in _NEEDS.get(self.operation, ()) if getattr(self, name) in ("", None)]
+        if missing:
+            raise ValueError(f"{self.operation} needs {' and '.join(missing)}")
         return self
 
 
@@ -41,16 +71,60 @@ class ContextTool:
         "`readers`; what was said in a narrower place than that cannot be written there."
     )
     arguments: type[Arguments] = ContextArguments
-    caution = Caution(bound=("operation", "label"))
+    caution = Caution(bound=("operation", "label", "load_label", "agent", "permission"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
-        author = author_of(context, arguments.label)
-        if arguments.operation == "append":
-            block = blocks.append_block(tx, author, arguments.label, f"{arguments.content.rstrip()}\n")
-        else:
-            block = blocks.replace_in_block(tx, author, arguments.label, arguments.old_content, arguments.new_content)
-        size = f"{len(block.content):,} of {block.char_limit:,} characters"
-        return Outcome(f"block {block.label} is now at {size}", uses=(("block", block.id),))
+        author, label = author_of(context, arguments.label), arguments.label
+        match arguments.operation:
+            case "append":
+                return _edited(blocks.append_block(tx, author, label, f"{arguments.content.rstrip()}\n"))
+            case "replace":
+                changed = blocks.replace_in_block(tx, author, label, arguments.old_content, arguments.new_content)
+                return _edited(changed)
+            case "edit_range":
+                first, last = arguments.first_line or 0, arguments.last_line or 0
+                return _edited(blocks.edit_lines(tx, author, label, first, last, arguments.content))
+            case "info":
+                block = blocks.find_block(tx, author.agent, label, author.scope)
+                return _used(block, description_of(tx, block))
+            case "share":
+                permission = Permission(arguments.permission)
+                block = block_shares.share_by_agent(tx, author, label, arguments.agent, permission)
+                return _used(block, f"{arguments.agent} sees block {block.label} now, at {permission}")
+            case "unshare":
+                block = block_shares.unshare_by_agent(tx, author, label, arguments.agent)
+                return _used(block, f"{arguments.agent} no longer sees block {block.label}")
+            case _:
+                return _move(tx, author, arguments)
+
+
+def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+    label, operation = arguments.label, arguments.operation
+    match operation:
+        case "archive":
+            block = blocks.archive_block(tx, author, label)
+            return _used(block, f"block {block.label} is archived: search finds it, load brings it back")
+        case "load":
+            return _loaded(blocks.load_block(tx, author, label))
+        case "swap":
+            gone, came = blocks.swap_blocks(tx, author, label, arguments.load_label)
+            loaded = _loaded(came)
+            return Outcome(f"block {gone.label} is archived; {loaded.text}", uses=(("block", gone.id), *loaded.uses))
+        case _:
+            block = blocks.pin_block(tx, author, label, pinned=operation == "pin")
+            return _used(block, f"block {block.label} {'stays' if block.pinned else 'is no longer'} in your context")
+
+
+def _edited(block: Block) -> Outcome:
+    return _used(block, f"block {block.label} is now at {size_of(block)}")
+
+
+def _loaded(block: Block) -> Outcome:
+    return _used(block, f"block {block.label} is in your context now, {size_of(block)}")
+
+
+def _used(block: Block, text: str) -> Outcome:
+    return Outcome(text, uses=(("block", block.id),))
 
 
 def author_of(context: ToolContext, label: str) -> Author:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from memory import block_log, blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import PUBLIC, Scope, Trust
-from memory.blocks import Author, Block, BlockType, NewBlock
+from memory.blocks import Author, Block, BlockType, NewBlock, editing
 from memory.clock import utc_now
 from memory.database import Database, Tx
 from memory.document import SYSTEM, BlockDocument, agent_writer
@@ -51,13 +51,13 @@ def _make(tx: Tx, label: str, content: str, limit: int = 5_000) -> None:
 @contextmanager
 def _watched(spans: Spans) -> Iterator[None]:
     places = [
-        (blocks, "find_block", "find"),
-        (blocks, "open_block", "open"),
+        (editing, "find_block", "find"),
+        (editing, "open_block", "open"),
         (BlockDocument, "load", "load"),
         (BlockDocument, "append", "edit"),
         (BlockDocument, "replace", "edit"),
         (BlockDocument, "commit", "export"),
-        (blocks, "save_change", "save"),
+        (editing, "save_change", "save"),
         (block_log, "search_text", "index_text"),
         (block_log, "_insert_update", "insert"),
         (block_log, "_insert_checkpoint", "checkpoint"),

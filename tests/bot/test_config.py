@@ -43,7 +43,7 @@ def test_without_anything_there_is_carina_in_main_at_home_offline(tmp_path: Path
     assert [(b.label, b.type, b.audience, b.char_limit, b.pinned) for b in agent.blocks] == [
         ("persona", "core", "public", 2000, False),
         ("human", "core", "each", 2000, False),
-        ("scratchpad", "working", "each", 5000, False),
+        ("scratchpad", "working", "each", 5000, True),
     ]
     assert agent.blocks[1].description == "Stores key details about the person you are conversing with"
     assert [(group.name, group.members, group.default) for group in config.groups] == [("Main", ("Carina",), True)]

@@ -223,3 +223,29 @@ def test_an_audience_is_told_in_words(audience: Audience, words: str) -> None:
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_a_longer_text_never_has_fewer_tokens(one: str, more: str) -> None:
     assert 0 < estimate_tokens(one) <= estimate_tokens(one + more)
+
+
+async def test_blocks_out_of_context_are_named_and_come_and_go_in_the_same_turn(tmp_path: Path) -> None:
+    toml = '[[agents]]\nname = "Carina"\nsystem_prompt = "You are Carina."\n'
+    for label in ("plan", "ideas"):
+        toml += f'[[agents.blocks]]\nlabel = "{label}"\ndescription = "About {label}"\ntype = "working"\n'
+        toml += f'content = "All of {label}."\naudience = "each"\npinned = {str(label == "plan").lower()}\n'
+    model = ScriptedModel(
+        says("", call("context", operation="pin", label="ideas")),
+        says("", call("context", operation="archive", label="plan")),
+        says("", call("context", operation="swap", label="ideas", load_label="plan")),
+        says("Done."),
+    )
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("tidy up", 1))
+        seen = [request.system for request in model.requests]
+    away = "Blocks of yours that are not shown (info says more of each): "
+    assert [(f"All of {label}." in system) for system in seen for label in ("plan", "ideas")] == [
+        *(True, False),
+        *(True, True),
+        *(False, True),
+        *(True, False),
+    ]
+    assert [away + names in system for system, names in zip(seen, ["ideas", "none", "plan", "ideas"], strict=True)] == [
+        *(True, False, True, True)
+    ]

@@ -1,0 +1,28 @@
+"""A block in words for the model that asks about it."""
+
+from bot.context import readers
+from memory.block_shares import shares_of
+from memory.blocks import Block
+from memory.clock import to_text
+from memory.database import Rows
+
+
+def size_of(block: Block) -> str:
+    """How full it is."""
+    return f"{len(block.content):,} of {block.char_limit:,} characters"
+
+
+def description_of(rows: Rows, block: Block) -> str:
+    """All about a block but what stands in it."""
+    pinned = ", pinned" if block.pinned else ""
+    lines = [
+        f"block {block.address}: {block.type}{pinned}; you may: {block.access}; "
+        f"read by {readers(block.audience)} ({block.audience}); least trusted author: {block.trust.name.lower()}",
+        f"what belongs in it: {block.description}",
+        f"{size_of(block)} in {len(block.content.splitlines())} lines; "
+        f"changed {to_text(block.updated_at)[:16].replace('T', ' ')} UTC",
+    ]
+    shared = ", ".join(f"{name} ({permission})" for name, permission in shares_of(rows, block.id))
+    if shared and block.shared_from is None:
+        lines.append(f"shared with: {shared}")
+    return "\n".join(lines)

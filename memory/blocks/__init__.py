@@ -1,0 +1,43 @@
+"""Blocks of memory: labelled texts of an agent or of the whole constellation, read with every prompt.
+
+A prompt needs only the rows of this table, whose `content` is the rendered text; edits go through the block's
+document (`memory.block_log`). Every function takes the unit of work or the reader that it runs in, so that a
+caller composes several stores in one commit. A block is shown only to a scope that may know it, and takes text
+only from a turn that everyone who reads the block may know.
+"""
+
+from memory.blocks.editing import append_block, edit_block, edit_lines, replace_in_block, writable, write_block
+from memory.blocks.finding import away_labels, find_block, visible_blocks
+from memory.blocks.making import create_block, ensure_block
+from memory.blocks.moving import archive_block, delete_block, load_block, pin_block, swap_blocks
+from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Author, Block, BlockType, NewBlock
+from memory.blocks.rights import Decision, Operation, Permission, decide
+
+__all__ = [
+    "CONSTELLATION_OWNER",
+    "IN_CONTEXT",
+    "Author",
+    "Block",
+    "BlockType",
+    "Decision",
+    "NewBlock",
+    "Operation",
+    "Permission",
+    "append_block",
+    "archive_block",
+    "away_labels",
+    "create_block",
+    "decide",
+    "delete_block",
+    "edit_block",
+    "edit_lines",
+    "ensure_block",
+    "find_block",
+    "load_block",
+    "pin_block",
+    "replace_in_block",
+    "swap_blocks",
+    "visible_blocks",
+    "writable",
+    "write_block",
+]

@@ -1,0 +1,92 @@
+"""Changing what a block says. Every edit goes the same way: find, check, change the document, save it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from memory.audience import may_write_down
+from memory.block_log import open_block, save_change
+from memory.blocks.finding import find_block, own_block, visible_blocks
+from memory.blocks.guard import decision_for, require_fits, require_yes
+from memory.blocks.making import create_block
+from memory.blocks.records import Author, Block
+from memory.blocks.rights import Decision, Operation, decide
+from memory.clock import from_text, to_text
+from memory.database import Rows, Tx
+from memory.document import BlockDocument, Stamp
+from memory.errors import BlockRefused, Refused
+
+
+def append_block(tx: Tx, author: Author, label: str, text: str) -> Block:
+    """Add text to the end of a block. Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt."""
+    return edit_block(tx, author, label, Operation.APPEND, lambda document: document.append(text))
+
+
+def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str) -> Block:
+    """Put `new` in place of every `old`, which must occur exactly so. Raises as `append_block`."""
+    return edit_block(tx, author, label, Operation.OVERWRITE, lambda document: document.replace(old, new))
+
+
+def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
+    """Make `text` the whole content of a block. Raises as `append_block`."""
+    return edit_block(tx, author, label, Operation.OVERWRITE, lambda document: document.write(text))
+
+
+def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
+    """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away."""
+    return edit_block(
+        tx, author, label, Operation.OVERWRITE, lambda document: document.write(_spliced(document, first, last, text))
+    )
+
+
+def _spliced(document: BlockDocument, first: int, last: int, text: str) -> str:
+    lines = document.text().splitlines(keepends=True)
+    if not 1 <= first <= last <= len(lines):
+        raise Refused(f"lines {first} to {last} are not there: the block has {len(lines)} lines, counted from 1")
+    ends = "\n" if text and not text.endswith("\n") and lines[last - 1].endswith("\n") else ""
+    return "".join([*lines[: first - 1], text + ends, *lines[last:]])
+
+
+def edit_block(
+    tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[BlockDocument], None]
+) -> Block:
+    """Make one change of a block's document under the rights of an operation. Raises as `append_block`."""
+    block, decision = writable(tx, author, label, operation)
+    opened = open_block(tx, block.id, author.writer, author.now)
+    change(opened.document)
+    text = opened.document.text()
+    require_fits(block.address, block.char_limit, len(block.content), len(text))
+    require_yes(tx, author, block, operation, decision)  # not for what would be refused anyway
+    if not save_change(tx, opened, Stamp(author.writer, author.turn, opened.next_seq, author.now), author.policy):
+        return block
+    trust = min(block.trust, author.trust)
+    if trust < block.trust:
+        tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
+    return replace(block, content=text, trust=trust, updated_at=from_text(to_text(author.now)))
+
+
+def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
+    """The instance that this author may change, or may with a yes; made from the template where others have one."""
+    template, ours = author.template, author.scope.audience
+    fits = template is not None and (template.owner, template.label) == (author.agent, label)
+    if template and fits and not own_block(tx, author.agent, label, ours):
+        create_block(tx, replace(template, audience=ours), author.writer, author.now)
+    return standing_block(tx, author, label, operation)
+
+
+def standing_block(rows: Rows, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
+    """A block that is there already, which this author may change so, or may with a yes.
+
+    Raises BlockNotFound; BlockRefused for want of the right, and when somebody who sees the block may not know what
+    is said in the turn, with the blocks that may be written instead.
+    """
+    block = find_block(rows, author.agent, label, author.scope)
+    decision = decision_for(block, author, operation)
+    if may_write_down(author.scope, block.audience):
+        return block, decision
+    others = [
+        other.address
+        for other in visible_blocks(rows, author.agent, author.scope)
+        if other.audience == author.scope.audience and decide(other.access, operation) is Decision.ALLOW
+    ]
+    instead = f"write to {' or '.join(others[:5])} instead" if others else "no block here may be written instead"
+    raise BlockRefused(f"block {block.address} is read by others ({block.audience}) than hear this; {instead}")

@@ -1,0 +1,46 @@
+"""What every change of a block passes: the right, the yes that it may take, and the limit of characters."""
+
+from memory.audience import Trust
+from memory.blocks.records import Author, Block, BlockType
+from memory.blocks.rights import Decision, Operation, Permission, decide
+from memory.database import Rows
+from memory.document import SYSTEM
+from memory.errors import BlockRefused, BlockTooLong
+from memory.requests import Kind, Need, require
+
+
+def decision_for(block: Block, author: Author, operation: Operation) -> Decision:
+    """Whether the author may do that, or may with a yes; raises BlockRefused when not.
+
+    Where a yes is needed and nobody has spoken whom it could be asked for (a job's edit), it is refused.
+    """
+    access = Permission.ADMIN if author.writer == SYSTEM else block.access
+    decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
+    if decision is Decision.DENY:
+        raise BlockRefused(f"block {block.address} is {access} here: no {operation}")
+    if decision is not Decision.ALLOW and author.turn is None:
+        raise BlockRefused(f"block {block.address} is {access}: {operation} takes a yes, and no turn asks for one")
+    return decision
+
+
+def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, decision: Decision) -> None:
+    """What the block's permission asks for; and core blocks that others read are not written for just anybody.
+
+    Raises ApprovalNeeded for the block as it is now: a yes to an older version is none.
+    """
+    trusted = author.trust >= Trust.APPROVED or block.type is not BlockType.CORE or block.audience.startswith("person:")
+    if decision is Decision.ALLOW and trusted:
+        return
+    why = "is always in context, and a stranger's words would change it" if not trusted else f"is {block.access}"
+    row = rows.one("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
+    # Not the id: a block that is made from its template by this very edit has another one next time.
+    version = f"{block.audience} {row['next_seq'] if row is not None else 0}"
+    asks = block.about if decision is Decision.ASK_HUMAN else None
+    reason = f"block {block.address} {why}: {operation}"
+    require(Need(Kind.EDIT, f"{block.owner}/{block.label}", reason, version=version, asks=asks), author.permit)
+
+
+def require_fits(name: str, limit: int, before: int, after: int) -> None:
+    """Raises BlockTooLong with the numbers; a text that is over its limit may still shrink."""
+    if after > limit and after > before:
+        raise BlockTooLong(f"block {name} is at {before:,} of {limit:,} characters; this adds {after - before:,}")

@@ -1,0 +1,104 @@
+"""What a block is: the record of a new one, of one as an agent sees it, and of who edits it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from memory.audience import Audience, Scope, Trust
+from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.rights import Permission
+from memory.document import Writer
+from memory.ids import AgentId, BlockId, PersonId, TurnId
+from memory.requests import Permit
+
+CONSTELLATION_OWNER = AgentId("_constellation_")
+_CORE_LIMIT, _OTHER_LIMIT = 2_000, 5_000
+
+
+class BlockType(StrEnum):
+    """When a block is shown: core always, working while pinned or referred to, archival never by itself, and the
+    newest entries of a log, which only the system writes."""
+
+    CORE = "core"
+    WORKING = "working"
+    ARCHIVAL = "archival"
+    LOG = "log"
+
+
+IN_CONTEXT = (BlockType.CORE, BlockType.WORKING)
+
+
+@dataclass(frozen=True)
+class NewBlock:
+    """A block to be made. `description` tells the model what belongs in it; `char_limit` counts characters.
+
+    `profile` is the read-only part that a source keeps up to date, `content` what the document begins with.
+    """
+
+    owner: AgentId
+    label: str
+    description: str
+    audience: Audience
+    trust: Trust
+    type: BlockType = BlockType.WORKING
+    permission: Permission = Permission.READ_WRITE
+    char_limit: int | None = None
+    pinned: bool = False
+    about: PersonId | None = None
+    profile: str = ""
+    content: str = ""
+
+    @property
+    def limit(self) -> int:
+        default = _CORE_LIMIT if self.type is BlockType.CORE else _OTHER_LIMIT
+        return default if self.char_limit is None else self.char_limit
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block as one agent sees it: `access` is what that agent may do, whatever `permission` says to its owner."""
+
+    id: BlockId
+    owner: AgentId
+    label: str
+    description: str
+    type: BlockType
+    char_limit: int
+    permission: Permission
+    pinned: bool
+    about: PersonId | None
+    audience: Audience
+    trust: Trust
+    profile: str
+    content: str
+    updated_at: datetime
+    shared_from: str | None
+    """Name of the agent that shares it with the asking one; None for an own block and the constellation's."""
+    access: Permission
+
+    @property
+    def address(self) -> str:
+        """A name that finds it even where the asking agent has a block of the same label."""
+        if self.shared_from is not None:
+            return f"{self.shared_from}/{self.label}"
+        return f"{self.owner}/{self.label}" if self.owner == CONSTELLATION_OWNER else self.label
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who edits for which agent, and who hears the turn in which it happens.
+
+    `trust` is the turn's; a block never keeps more than the least trusted of its authors. `template` is the
+    block to make when the label exists only for another audience.
+    """
+
+    agent: AgentId
+    scope: Scope
+    writer: Writer
+    trust: Trust
+    now: datetime
+    turn: TurnId | None = None
+    template: NewBlock | None = None
+    policy: CheckpointPolicy = DEFAULT_POLICY
+    permit: Permit | None = None
+    """The yes under which the edit is made, where one is needed."""

@@ -1,0 +1,109 @@
+"""The operations of `context` beyond editing a text, called by a model in real turns."""
+
+from pathlib import Path
+
+from bot.policy import Caution
+from bot.tools.base import Arguments, Outcome, ToolContext
+from memory.block_shares import unshare_block
+from memory.database import Tx
+from tests.bot.parts import ANN, HALL, ScriptedModel, call, direct, said, says
+from tests.bot.stage import Setting, running
+from tests.bot.test_tools import Scene, append, only
+
+NOTES = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "notes"
+description = "What matters"
+type = "working"
+pinned = true
+permission = "admin"
+[[agents]]
+name = "Bea"
+[[groups]]
+name = "Hers"
+members = ["Ada"]
+default = true
+[[groups]]
+name = "Theirs"
+members = ["Bea"]
+places = ["discord:99"]
+"""
+
+
+class Revoke:
+    """Somebody else takes back every share in the middle of a turn."""
+
+    name = "revoke"
+    description = "Take every share back."
+    arguments: type[Arguments] = Arguments
+    caution = Caution()
+
+    def work(self, tx: Tx, _context: ToolContext, _arguments: Arguments) -> Outcome:
+        for row in tx.all("SELECT block_id, agent_id FROM shared_block_agents"):
+            unshare_block(tx, row["block_id"], row["agent_id"])
+        return Outcome("taken back")
+
+
+async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    async with running(tmp_path, Setting(model, toml=NOTES, tools=(Revoke(),))) as service:
+        scene = Scene(service)
+        assert only(await scene.do(append("notes", "The bridge is closed.")))[1]
+        share = call("context", operation="share", label="notes", agent="Bea", permission="append")
+        assert only(await scene.do(share)) == ("Bea sees block notes now, at append", True)
+        info = only(await scene.do(call("context", operation="info", label="notes")))[0]
+        assert "block notes: working, pinned; you may: admin; read by this server" in info
+        assert info.endswith("shared with: Bea (append)")
+        bea = (await service.column("SELECT id FROM agents WHERE name = 'Bea'"))[0]
+        ada = (await service.column("SELECT id FROM agents WHERE name = 'Ada'"))[0]
+        await service.write(lambda tx: tx.run("UPDATE group_members SET agent_id = ? WHERE agent_id = ?", (bea, ada)))
+        model.replies.extend(
+            [
+                says("", append("notes", "And the ferry too.")),
+                says("", call("context", operation="replace", label="notes", old_content="The", new_content="A")),
+                says("", call("revoke")),
+                says("", append("notes", "late")),
+                says("Done."),
+            ]
+        )
+        begun = len(model.requests)
+        await service.heard(said("go on", 50, HALL, ANN))
+        shown = [request.system for request in model.requests[begun:]]
+        texts = [str(request.messages[-1]) for request in model.requests[begun:]]
+        content = await service.column("SELECT content FROM memory_blocks WHERE label = 'notes'")
+    head = '<block:notes permission="append" readers="this server" shared_from="Ada">'
+    assert [head in system for system in shown] == [True, True, True, False, False]
+    assert "no overwrite" in texts[2]
+    assert "no block 'notes' here" in texts[4]
+    assert content == ["The bridge is closed.\nAnd the ferry too.\n"]
+
+
+async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        found = await scene.do(
+            call("context", "1", operation="swap", label="scratchpad"),
+            call("context", "2", operation="edit_range", label="human", first_line=3, last_line=4, content="x"),
+            call("context", "3", operation="archive", label="human"),
+            call("context", "4", operation="share", label="human", agent="Carina"),
+            call("context", "5", operation="load", label="nowhere"),
+            call("context", "6", operation="share", label="human", agent="Carina", permission="admin"),
+        )
+        assert [ok for _text, ok in found] == [False] * 6
+        texts = [text for text, _ok in found]
+    assert "swap needs load_label" in texts[0]
+    assert texts[1] == "lines 3 to 4 are not there: the block has 0 lines, counted from 1"
+    assert texts[2] == "block human is no working block, so no archive: a core block is always in context"
+    assert texts[3] == "block human is read_write here: no share"
+    assert texts[4] == "no block 'nowhere' here; there are: human, persona, scratchpad"
+    assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
+
+
+async def test_a_private_turn_is_told_which_block_to_write_instead(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(append("human", "Said in the hall."))
+        text, ok = only(await scene.do(append("persona", "I know a secret."), place=direct(ANN, "guild")))
+        assert (ok, text.endswith("write to human or scratchpad instead")) == (False, True)

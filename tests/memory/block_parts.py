@@ -1,0 +1,62 @@
+"""Blocks for tests: two agents in a fresh file, and records to write with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from memory.agents import Agent, seed_agent
+from memory.audience import Audience, Scope, Trust, guild_audience, person_audience
+from memory.block_log import CheckpointPolicy
+from memory.blocks import Author, Block, NewBlock, create_block
+from memory.database import Tx, connect
+from memory.document import SYSTEM, agent_writer
+from memory.ids import AgentId, GuildId, PersonId, TurnId
+from memory.migrations import Kind, prepare
+from memory.warm_blocks import WarmBlocks
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+ADA, BEA = AgentId("agt_ada"), AgentId("agt_bea")
+MIA = PersonId("discord:7")
+GUILD = guild_audience(GuildId("discord:1"))
+DM = person_audience(MIA)
+IN_GUILD = Scope(GUILD)
+IN_DM = Scope(DM, frozenset({GUILD}))
+
+
+@contextmanager
+def blocks_store() -> Iterator[Tx]:
+    """A file of its own, with the agents Ada and Bea."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "carina.db"
+        prepare(path, Kind.CONSTELLATION)
+        raw = connect(path)
+        try:
+            tx = Tx(raw)
+            for identifier, name in ((ADA, "Ada"), (BEA, "Bea")):
+                seed_agent(tx, Agent(identifier, name, "", "offline", "", ()), NOW)
+            yield tx
+        finally:
+            raw.close()
+
+
+def new(label: str = "notes", audience: Audience = GUILD, **more: Any) -> NewBlock:
+    return replace(NewBlock(ADA, label, f"About {label}.", audience, Trust.OWNER), **more)
+
+
+def author(scope: Scope = IN_GUILD, agent: AgentId = ADA, **more: Any) -> Author:
+    small = CheckpointPolicy(updates=3, keep=2)
+    made = Author(agent, scope, agent_writer(agent), Trust.AGENT, NOW, TurnId(3), policy=small)
+    return replace(made, **more)
+
+
+def made(tx: Tx, block: NewBlock | None = None) -> Block:
+    return create_block(tx, block or new(), SYSTEM, NOW)
+
+
+def restart(tx: Tx) -> None:
+    """Let go of every document in memory, as a restart does."""
+    tx.kept(WarmBlocks).clear()
