@@ -174,7 +174,7 @@ def render_block(block: Block) -> str:
     shared = f' shared_from="{_attribute(block.shared_from)}"' if block.shared_from else ""
     head = f'<block:{block.label} permission="{block.access}" readers="{readers(block.audience)}"{shared}>'
     about = f"{_TAGS.sub(_ESCAPED, block.profile)}\n" if block.profile else ""
-    content = _TAGS.sub(_ESCAPED, block.content)
+    content = _TAGS.sub(_ESCAPED, block.shown)
     return f"{head}\n({block.description})\n{about}{content}\n</block:{block.label}>"
 
 

@@ -1,9 +1,11 @@
 """The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from bot.config import Config
 from bot.config.sections import Agent as AgentSettings
+from bot.config.sections import Block as BlockSettings
 from bot.seeding import new_agent_id, seed_agent, seed_group
 from memory.agents import Agent
 from memory.clock import Clock
@@ -11,6 +13,7 @@ from memory.constellation import Constellations
 from memory.database import Tx
 from memory.faults import commit_point
 from memory.ids import AgentId, ConstellationId, GroupId, PersonId
+from memory.schemas import TEXT, dump_schema
 from sources.base import Place
 
 _SEED = commit_point("constellation.seed")
@@ -65,7 +68,13 @@ def _agent(settings: AgentSettings, *, show_name: bool) -> Agent:
         rules=tuple(rule.plain() for rule in settings.rules),
         config={
             **chosen,
-            "blocks": [block.model_dump(mode="json") for block in settings.blocks],
+            "blocks": [_block(block) for block in settings.blocks],
             "show_name": settings.name if show_name else "",
         },
     )
+
+
+def _block(block: BlockSettings) -> dict[str, Any]:
+    """A block as an agent's row keeps it; one that is a plain text as it always was."""
+    kept = block.model_dump(mode="json", exclude={"shape", "template", "values"})
+    return kept if block.shape == TEXT else kept | {"schema": dump_schema(block.shape), "values": dict(block.values)}

@@ -14,6 +14,8 @@ from memory.blocks import BlockType, NewBlock, Permission
 from memory.database import Tx
 from memory.document import SYSTEM
 from memory.ids import AgentId, GroupId, PersonId, new_id
+from memory.schemas import TEXT, dump_schema, parse_schema
+from memory.templates import described
 
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
@@ -47,10 +49,11 @@ def ensure_blocks(tx: Tx, agent: Agent, audience: Audience, person: PersonId | N
 
 def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about: PersonId | None = None) -> NewBlock:
     """A block as configuration describes it, for one audience."""
+    schema = parse_schema(seed.get("schema", dump_schema(TEXT)))
     return NewBlock(
         owner=owner,
         label=seed["label"],
-        description=seed["description"],
+        description=described(seed["description"], schema),
         audience=audience,
         trust=Trust.SYSTEM,
         type=BlockType(seed["type"]),
@@ -59,4 +62,6 @@ def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about
         pinned=bool(seed["pinned"]),
         about=about,
         content=seed["content"],
+        schema=schema,
+        values=seed.get("values", {}),
     )

@@ -295,7 +295,8 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
     data = document.commit(stamp)
     if data:
         _insert_update(tx, block, head["audience"], stamp, data)
-        tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1 WHERE id = ?", (block,))
+        text = document.text()
+        tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
     else:
         stamp = Stamp(SYSTEM, None, head["next_seq"] - 1, now)
     _insert_checkpoint(tx, block, head["audience"], document, stamp)

@@ -1,4 +1,4 @@
-"""A block's text as a Loro document, over bytes: the only module that imports loro.
+"""A block's text as a Loro document, over bytes: with `memory.containers` the only module that imports loro.
 
 What is true stands in SQLite as blobs, a checkpoint and the updates after it, each with a checksum that is compared
 before Loro sees the bytes; a document in memory is for one edit, or a few in a row (`memory.warm_blocks`). Loro's
@@ -15,6 +15,7 @@ from typing import NewType
 
 from loro import ID, ChangeMeta, ExportMode, LoroDoc, VersionRange
 
+from memory import containers
 from memory.errors import BlockCorrupt, Refused, StoreError
 from memory.ids import AgentId, PersonId, TurnId
 
@@ -174,8 +175,15 @@ class BlockDocument:
             self._loro.peer_id = peer
 
     def text(self) -> str:
+        """The text; of a structured block what is shown of its parts."""
         with _Guard("reading"):
-            return self._text.to_string()
+            structured = containers.text_of(self._loro)
+            return self._text.to_string() if structured is None else structured
+
+    def change(self, edit: containers.Edit) -> None:
+        """Change the parts of a structured block by a function of `memory.containers`."""
+        with _Guard("changing"):
+            edit(self._loro)
 
     def append(self, text: str) -> None:
         """Add to the end. Raises Refused for text that cannot be stored."""
@@ -199,6 +207,9 @@ class BlockDocument:
         """Make `text` the whole value, by as few operations as can be found in 20 ms."""
         require_text(text)
         with _Guard("writing"):
+            if containers.declared(self._loro) is not None:
+                containers.keep_lost(self._loro, text)
+                return
             try:
                 self._text.update(text, timeout_ms=_UPDATE_MS)
             except ValueError:  # the time was up; the text is as it was

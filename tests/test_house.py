@@ -25,7 +25,7 @@ ONLY_IN = {
     "aiosqlite": ("memory/database.py",),
     "sqlite3": ("memory/database.py",),
     "pysqlite3": ("memory/database.py",),
-    "loro": ("memory/document.py",),
+    "loro": ("memory/document.py", "memory/containers.py"),
     "openai": ("bot/models/",),
     "anthropic": ("bot/models/",),
     "pydantic_ai": ("bot/models/",),

@@ -13,6 +13,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic import model_validator as validate_model
 
 from bot.rules import ToolRule
+from memory.errors import StoreError
+from memory.schemas import TEXT, Schema, TextSchema, outline
+from memory.templates import TEMPLATES, beginning
 
 OFFLINE = "offline"
 KEY_OF_PROVIDER = {
@@ -103,6 +106,19 @@ PlaceName: TypeAlias = Annotated[
 Mode: TypeAlias = Literal["open", "mention", "listen", "off"]
 BlockType: TypeAlias = Literal["core", "working", "archival", "log"]
 Permission: TypeAlias = Literal["read_only", "partner", "human", "append", "read_write", "admin"]
+TemplateName: TypeAlias = Literal[
+    "persona",
+    "human",
+    "scratchpad",
+    "organization",
+    "current_state",
+    "active_context",
+    "bond_evolution",
+    "partner_profile",
+    "task_list",
+    "observation_log",
+    "custom",
+]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 
@@ -137,13 +153,42 @@ class Block(Section):
     permission: Permission = "read_write"
     audience: Literal["public", "owner", "each"] = "each"
     pinned: bool = False
+    template: TemplateName | None = None
+    shape: Schema = Field(default=TEXT, alias="schema")
+    values: Mapping[str, Any] = {}
+
+    model_config = ConfigDict(populate_by_name=True)
 
     @validate_model(mode="before")
     @classmethod
-    def _core_is_shorter(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("type", "core") == "core":
-            return {"char_limit": 2000, **given}
-        return given
+    def _begin(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        given = cls._as_template(given)
+        return {"char_limit": 2000, **given} if given.get("type", "core") == "core" else given
+
+    @staticmethod
+    def _as_template(given: dict[str, Any]) -> dict[str, Any]:
+        found = TEMPLATES.get(str(given.get("template")))
+        if found is None:
+            return given
+        usual = {"type": found.type, "pinned": found.pinned, "permission": found.permission, "schema": found.schema}
+        label = {} if given["template"] == "custom" else {"label": given["template"]}
+        return {**label, "description": found.description, **usual, **given}
+
+    @validate_model(mode="after")
+    def _values_fit(self) -> "Block":
+        if isinstance(self.shape, TextSchema) and self.values:
+            raise ValueError("content, not values: without a schema or template a block is one text")
+        if not isinstance(self.shape, TextSchema) and self.content:
+            raise ValueError(f"values, not content: the block has {outline(self.shape)}")
+        try:
+            size = len(beginning(self.shape, self.values))
+        except StoreError as error:
+            raise ValueError(f"values that fit: {error}") from error
+        if size > self.char_limit:
+            raise ValueError(f"values of at most char_limit = {self.char_limit} characters, not {size}")
+        return self
 
     @validate_model(mode="after")
     def _content_fits(self) -> "Block":

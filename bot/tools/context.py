@@ -1,9 +1,10 @@
 """`context`: the blocks that are always, or for the moment, before the model's eyes."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from bot.context import plain
 from bot.policy import Caution
 from bot.seeding import new_block
 from bot.tools.base import Arguments, Outcome, ToolContext
@@ -23,6 +24,11 @@ Operation: TypeAlias = Literal[
     "pin",
     "unpin",
     "info",
+    "viewport",
+    "set_field",
+    "add_item",
+    "set_item",
+    "remove_item",
     "share",
     "unshare",
 ]
@@ -30,6 +36,11 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "append": ("content",),
     "replace": ("old_content",),
     "edit_range": ("first_line", "last_line"),
+    "viewport": ("first_line",),
+    "set_field": ("field",),
+    "add_item": ("value",),
+    "set_item": ("item", "value"),
+    "remove_item": ("item",),
     "swap": ("load_label",),
     "share": ("agent",),
     "unshare": ("agent",),
@@ -40,15 +51,19 @@ class ContextArguments(Arguments):
     operation: Operation = Field(
         description="append: add to the end; replace: new text for old; edit_range: new text for some lines; archive: "
         "take a working block out of your context; load: bring an archived one back; swap: archive one and load "
-        "another; pin, unpin: keep a working block in context, or not; info: all about a block; share, unshare: with "
-        "another agent"
+        "another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: which lines "
+        "of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or lists; share, "
+        "unshare: with another agent"
     )
     label: str = Field(description="the block's label, as in <block:label>")
     content: str = Field(default="", description="append: the text to add; edit_range: the lines to put there")
     old_content: str = Field(default="", description="replace: text that stands in the block, exactly as it stands")
     new_content: str = Field(default="", description="replace: what to put there instead; empty removes it")
-    first_line: int | None = Field(default=None, description="edit_range: counted from 1")
-    last_line: int | None = Field(default=None, description="edit_range: the last one that goes")
+    first_line: int | None = Field(default=None, description="edit_range, viewport: counted from 1")
+    last_line: int | None = Field(default=None, description="edit_range: the last that goes; viewport: without it, all")
+    field: str = Field(default="", description='a field, section or "section.field"; none for a block that is a list')
+    value: Any = Field(default=None, description="set_field (null empties it), add_item (adds to a counter), set_item")
+    item: int | None = Field(default=None, description="set_item, remove_item: the item's number")
     load_label: str = Field(default="", description="swap: the archived block to load")
     agent: str = Field(default="", description="share, unshare: the other agent's name")
     permission: Literal["read_only", "append", "read_write"] = Field(default="read_only", description="share")
@@ -71,22 +86,23 @@ class ContextTool:
         "`readers`; what was said in a narrower place than that cannot be written there."
     )
     arguments: type[Arguments] = ContextArguments
-    caution = Caution(bound=("operation", "label", "load_label", "agent", "permission"))
+    caution = Caution(bound=("operation", "label", "field", "load_label", "agent", "permission"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
         author, label = author_of(context, arguments.label), arguments.label
         match arguments.operation:
-            case "append":
-                return _edited(blocks.append_block(tx, author, label, f"{arguments.content.rstrip()}\n"))
-            case "replace":
-                changed = blocks.replace_in_block(tx, author, label, arguments.old_content, arguments.new_content)
-                return _edited(changed)
-            case "edit_range":
-                first, last = arguments.first_line or 0, arguments.last_line or 0
-                return _edited(blocks.edit_lines(tx, author, label, first, last, arguments.content))
+            case "append" | "replace" | "edit_range":
+                return _edited(_edit(tx, author, arguments))
+            case "set_field" | "add_item" | "set_item" | "remove_item":
+                return _edited(_set(tx, author, arguments))
             case "info":
                 block = blocks.find_block(tx, author.agent, label, author.scope)
                 return _used(block, description_of(tx, block))
+            case "viewport":
+                first, last = arguments.first_line or 0, arguments.last_line
+                count = 0 if last is None else last - first + 1
+                block = blocks.set_viewport(tx, author, label, first, count)
+                return _used(block, f"you see of block {block.label} now:\n{plain(block.shown)}")
             case "share":
                 permission = Permission(arguments.permission)
                 block = block_shares.share_by_agent(tx, author, label, arguments.agent, permission)
@@ -96,6 +112,34 @@ class ContextTool:
                 return _used(block, f"{arguments.agent} no longer sees block {block.label}")
             case _:
                 return _move(tx, author, arguments)
+
+
+def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+    label, field, text = arguments.label, arguments.field, arguments.content
+    match arguments.operation:
+        case "append" if field:
+            return blocks.append_to_field(tx, author, label, field, f"{text.rstrip()}\n")
+        case "append":
+            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n")
+        case "replace" if field:
+            return blocks.replace_in_field(tx, author, label, field, arguments.old_content, arguments.new_content)
+        case "replace":
+            return blocks.replace_in_block(tx, author, label, arguments.old_content, arguments.new_content)
+        case _:
+            return blocks.edit_lines(tx, author, label, arguments.first_line or 0, arguments.last_line or 0, text)
+
+
+def _set(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+    label, field, value, item = arguments.label, arguments.field, arguments.value, arguments.item or 0
+    match arguments.operation:
+        case "set_field":
+            return blocks.set_field(tx, author, label, field, value)
+        case "add_item":
+            return blocks.add_item(tx, author, label, field, value)
+        case "set_item":
+            return blocks.set_item(tx, author, label, field, item, value)
+        case _:
+            return blocks.remove_item(tx, author, label, field, item)
 
 
 def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:

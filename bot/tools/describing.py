@@ -5,6 +5,7 @@ from memory.block_shares import shares_of
 from memory.blocks import Block
 from memory.clock import to_text
 from memory.database import Rows
+from memory.schemas import outline
 
 
 def size_of(block: Block) -> str:
@@ -22,6 +23,8 @@ def description_of(rows: Rows, block: Block) -> str:
         f"{size_of(block)} in {len(block.content.splitlines())} lines; "
         f"changed {to_text(block.updated_at)[:16].replace('T', ' ')} UTC",
     ]
+    if made_of := outline(block.schema):
+        lines.append(f"made of {made_of}")
     shared = ", ".join(f"{name} ({permission})" for name, permission in shares_of(rows, block.id))
     if shared and block.shared_from is None:
         lines.append(f"shared with: {shared}")

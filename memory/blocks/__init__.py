@@ -7,9 +7,10 @@ only from a turn that everyone who reads the block may know.
 """
 
 from memory.blocks.editing import append_block, edit_block, edit_lines, replace_in_block, writable, write_block
+from memory.blocks.fields import add_item, append_to_field, remove_item, replace_in_field, set_field, set_item
 from memory.blocks.finding import away_labels, find_block, visible_blocks
 from memory.blocks.making import create_block, ensure_block
-from memory.blocks.moving import archive_block, delete_block, load_block, pin_block, swap_blocks
+from memory.blocks.moving import archive_block, delete_block, load_block, pin_block, set_viewport, swap_blocks
 from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Author, Block, BlockType, NewBlock
 from memory.blocks.rights import Decision, Operation, Permission, decide
 
@@ -23,7 +24,9 @@ __all__ = [
     "NewBlock",
     "Operation",
     "Permission",
+    "add_item",
     "append_block",
+    "append_to_field",
     "archive_block",
     "away_labels",
     "create_block",
@@ -35,7 +38,12 @@ __all__ = [
     "find_block",
     "load_block",
     "pin_block",
+    "remove_item",
     "replace_in_block",
+    "replace_in_field",
+    "set_field",
+    "set_item",
+    "set_viewport",
     "swap_blocks",
     "visible_blocks",
     "writable",

@@ -14,26 +14,27 @@ from memory.clock import from_text, to_text
 from memory.database import Rows, Tx
 from memory.document import BlockDocument, Stamp
 from memory.errors import BlockRefused, Refused
+from memory.schemas import outline
 
 
 def append_block(tx: Tx, author: Author, label: str, text: str) -> Block:
     """Add text to the end of a block. Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt."""
-    return edit_block(tx, author, label, Operation.APPEND, lambda document: document.append(text))
+    return _edit_text(tx, author, label, Operation.APPEND, lambda document: document.append(text))
 
 
 def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str) -> Block:
     """Put `new` in place of every `old`, which must occur exactly so. Raises as `append_block`."""
-    return edit_block(tx, author, label, Operation.OVERWRITE, lambda document: document.replace(old, new))
+    return _edit_text(tx, author, label, Operation.OVERWRITE, lambda document: document.replace(old, new))
 
 
 def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
     """Make `text` the whole content of a block. Raises as `append_block`."""
-    return edit_block(tx, author, label, Operation.OVERWRITE, lambda document: document.write(text))
+    return _edit_text(tx, author, label, Operation.OVERWRITE, lambda document: document.write(text))
 
 
 def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
     """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away."""
-    return edit_block(
+    return _edit_text(
         tx, author, label, Operation.OVERWRITE, lambda document: document.write(_spliced(document, first, last, text))
     )
 
@@ -46,13 +47,27 @@ def _spliced(document: BlockDocument, first: int, last: int, text: str) -> str:
     return "".join([*lines[: first - 1], text + ends, *lines[last:]])
 
 
-def edit_block(
+def _edit_text(
     tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[BlockDocument], None]
+) -> Block:
+    def work(block: Block, document: BlockDocument) -> None:
+        if not block.is_text:
+            raise Refused(f"block {block.address} has {outline(block.schema)}; {_INSTEAD}")
+        change(document)
+
+    return edit_block(tx, author, label, operation, work)
+
+
+_INSTEAD = "name the field or section, or use set_field and add_item"
+
+
+def edit_block(
+    tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[Block, BlockDocument], None]
 ) -> Block:
     """Make one change of a block's document under the rights of an operation. Raises as `append_block`."""
     block, decision = writable(tx, author, label, operation)
     opened = open_block(tx, block.id, author.writer, author.now)
-    change(opened.document)
+    change(block, opened.document)
     text = opened.document.text()
     require_fits(block.address, block.char_limit, len(block.content), len(text))
     require_yes(tx, author, block, operation, decision)  # not for what would be refused anyway

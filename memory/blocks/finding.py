@@ -10,6 +10,7 @@ from memory.database import Row, Rows
 from memory.document import require_text
 from memory.errors import BlockNotFound
 from memory.ids import AgentId, BlockId
+from memory.schemas import parse_schema
 
 _NAMED = 40  # labels listed in an error
 
@@ -83,7 +84,7 @@ def _marks(values: Collection[object]) -> str:
 
 _LIVING = """
 SELECT b.id, b.agent_id, b.label, b.description, b.block_type, b.char_limit, b.permission, b.pinned, b.person_id,
-    b.audience, b.trust, b.profile, b.content, b.updated_at, s.permission AS given, a.name AS owner_name
+    b.audience, b.trust, b.profile, b.content, b.updated_at, s.permission AS given, a.name AS owner_name, b.schema
 FROM memory_blocks b
 LEFT JOIN shared_block_agents s ON s.block_id = b.id AND s.agent_id = ?
 LEFT JOIN agents a ON a.id = b.agent_id
@@ -109,7 +110,7 @@ def block_by_id(rows: Rows, agent: AgentId, block: BlockId) -> Block:
 def _block(row: Row, agent: AgentId) -> Block:
     # In the order of _LIVING: to read by name takes twice the time, for every block of every prompt.
     block, owner, label, description, kind, limit, own, pinned, about, *rest = row
-    audience, trust, profile, content, updated_at, given, owner_name = rest
+    audience, trust, profile, content, updated_at, given, owner_name, schema = rest
     shared = owner not in (agent, CONSTELLATION_OWNER)
     return Block(
         id=block,
@@ -128,6 +129,7 @@ def _block(row: Row, agent: AgentId) -> Block:
         updated_at=from_text(updated_at),
         shared_from=(owner_name or owner) if shared else None,
         access=_access(BlockType(kind), Permission(own), given, shared=shared),
+        schema=parse_schema(schema),
     )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import regex
 
+from memory import containers
 from memory.block_log import open_block, save_change, search_text
 from memory.blocks.finding import block_by_id, own_block
 from memory.blocks.guard import require_fits
@@ -14,6 +15,7 @@ from memory.database import Tx, Value
 from memory.document import Stamp, Writer, require_text
 from memory.errors import BlockExists, Refused
 from memory.ids import BlockId, new_id
+from memory.schemas import TEXT, TextSchema, dump_schema, outline
 
 _MOST_LABEL = 100
 # It stands in a tag of the prompt: <block:label ...>.
@@ -28,11 +30,17 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
     row |= {"block_type": new.type, "permission": new.permission, "audience": new.audience, "person_id": new.about}
     row |= {"char_limit": new.limit, "pinned": int(new.pinned), "trust": int(new.trust), "profile": new.profile}
     row |= {"created_at": moment, "updated_at": moment, "search_text": search_text(new.label, new.description, "")}
+    if new.schema is not TEXT:
+        row["schema"] = dump_schema(new.schema)
     if not tx.insert("memory_blocks", row, ignore=True):
         raise BlockExists(f"there is a block {new.label!r} already, for {new.audience}")
-    if new.content:
+    if new.content or not isinstance(new.schema, TextSchema):
         opened = open_block(tx, block, writer, now)
-        opened.document.append(new.content)
+        if isinstance(new.schema, TextSchema):
+            opened.document.append(new.content)
+        else:
+            opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
+        require_fits(new.label, new.limit, 0, len(opened.document.text()))
         save_change(tx, opened, Stamp(writer, None, opened.next_seq, now))
     return block_by_id(tx, new.owner, block)
 
@@ -64,3 +72,7 @@ def _require_sound(new: NewBlock) -> None:
     for text in (new.label, new.description, new.profile):
         require_text(text)
     require_fits(new.label, new.limit, 0, len(new.content))
+    if isinstance(new.schema, TextSchema) and new.values:
+        raise Refused(f"block {new.label} is a text: it has no fields {', '.join(new.values)}")
+    if not isinstance(new.schema, TextSchema) and new.content:
+        raise Refused(f"block {new.label} has {outline(new.schema)}: give their values, not a text")

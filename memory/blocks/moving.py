@@ -8,7 +8,8 @@ from memory.blocks.records import Author, Block, BlockType
 from memory.blocks.rights import Operation
 from memory.clock import from_text, to_text
 from memory.database import Tx
-from memory.errors import BlockRefused
+from memory.errors import BlockRefused, Refused
+from memory.schemas import TextSchema, Viewport, dump_schema, outline
 from memory.warm_blocks import WarmBlocks
 
 
@@ -36,6 +37,20 @@ def pin_block(tx: Tx, author: Author, label: str, *, pinned: bool) -> Block:
     """Keep a working block in context, or no longer. Raises as `archive_block`."""
     block = _of_type(tx, author, label, Operation.PIN if pinned else Operation.UNPIN, BlockType.WORKING)
     return _moved(tx, author, replace(block, pinned=pinned))
+
+
+def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> Block:
+    """Let only some lines of a long text be in context, counted from 1; 0 lines for all. Raises as `archive_block`."""
+    block, decision = standing_block(tx, author, label, Operation.PIN)
+    if not isinstance(block.schema, TextSchema):
+        raise BlockRefused(f"block {block.address} has {outline(block.schema)}: only a text has a viewport")
+    require_yes(tx, author, block, Operation.PIN, decision)
+    most = len(block.content.splitlines())
+    if lines and not (1 <= first <= max(most, 1) and lines > 0):
+        raise Refused(f"there is no line {first} to begin with: the block has {most} lines, counted from 1")
+    schema = TextSchema(viewport=Viewport(first=first, lines=min(lines, most)) if lines and most else None)
+    tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
+    return replace(block, schema=schema)
 
 
 def delete_block(tx: Tx, author: Author, label: str) -> Block:

@@ -1,8 +1,10 @@
 """What a block is: the record of a new one, of one as an agent sees it, and of who edits it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from memory.audience import Audience, Scope, Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
@@ -10,9 +12,11 @@ from memory.blocks.rights import Permission
 from memory.document import Writer
 from memory.ids import AgentId, BlockId, PersonId, TurnId
 from memory.requests import Permit
+from memory.schemas import TEXT, Schema, TextSchema, view
 
 CONSTELLATION_OWNER = AgentId("_constellation_")
-_CORE_LIMIT, _OTHER_LIMIT = 2_000, 5_000
+_LIMITS = {"core": 2_000, "log": 40_000}  # of a log only the newest entries are in context
+_OTHER_LIMIT = 5_000
 
 
 class BlockType(StrEnum):
@@ -32,7 +36,8 @@ IN_CONTEXT = (BlockType.CORE, BlockType.WORKING)
 class NewBlock:
     """A block to be made. `description` tells the model what belongs in it; `char_limit` counts characters.
 
-    `profile` is the read-only part that a source keeps up to date, `content` what the document begins with.
+    `profile` is the read-only part that a source keeps up to date, `content` what the document begins with; with a
+    schema that is no text, `values` are what its fields or sections begin with, by their names.
     """
 
     owner: AgentId
@@ -47,11 +52,12 @@ class NewBlock:
     about: PersonId | None = None
     profile: str = ""
     content: str = ""
+    schema: Schema = TEXT
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def limit(self) -> int:
-        default = _CORE_LIMIT if self.type is BlockType.CORE else _OTHER_LIMIT
-        return default if self.char_limit is None else self.char_limit
+        return _LIMITS.get(self.type, _OTHER_LIMIT) if self.char_limit is None else self.char_limit
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,16 @@ class Block:
     shared_from: str | None
     """Name of the agent that shares it with the asking one; None for an own block and the constellation's."""
     access: Permission
+    schema: Schema = TEXT
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.schema, TextSchema)
+
+    @property
+    def shown(self) -> str:
+        """What of its content is in context."""
+        return view(self.schema, self.content)
 
     @property
     def address(self) -> str:

@@ -303,13 +303,17 @@ def test_what_is_not_configured_is_known_with_the_setting_that_would_do_it(tmp_p
 # ------------------------------------------------------------------------------------------ examples and documentation
 
 
+SCHEMA = "agents.blocks.schema"
+"""One setting, whatever is in it: `docs/blocks.md` describes its parts."""
+
+
 def keys_of(model: type[BaseModel], path: str = "") -> Iterator[str]:
     """Every setting of the file as "table.key", tables themselves left out."""
     for name, field in model.model_fields.items():
         inner = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
         table = next((each for each in inner if issubclass(each, BaseModel)), None)
-        key = f"{path}.{name}" if path else name
-        yield from keys_of(table, key) if table else [key]
+        key = ".".join(filter(None, (path, field.alias or name)))
+        yield from keys_of(table, key) if table and key != SCHEMA else [key]
 
 
 def variables() -> set[str]:
@@ -323,7 +327,7 @@ def uncommented(name: str) -> str:
 
 def flat(data: object, path: str = "") -> Iterator[str]:
     match data:
-        case dict() if data and path != "discord.modes":
+        case dict() if data and path not in ("discord.modes", SCHEMA):
             for name, value in data.items():
                 yield from flat(value, f"{path}.{name}" if path else name)
         case list() if data and isinstance(data[0], dict):

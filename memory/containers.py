@@ -1,0 +1,345 @@
+"""The parts of a structured block in its Loro document, each in a container of its own kind.
+
+Texts are Loro texts, lists movable lists, counters counters, logs lists; numbers, times and yes-or-no stand in a map,
+the last writer winning. All are root containers with fixed names, so that two writers who begin one at the same time
+mean the same. The document carries its own schema: what can be read of it can be shown, whatever became of the row.
+A plain text has none of this. With `memory.document`, which guards every call in here, this is where loro is known.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from loro import LoroDoc, LoroMap, LoroText
+
+from memory.clock import to_text
+from memory.errors import BlockRefused, Refused
+from memory.schemas import (
+    MOST_ITEMS,
+    CompositeSchema,
+    Field,
+    FieldType,
+    ListSchema,
+    LogSchema,
+    MapSchema,
+    Schema,
+    Section,
+    TextSchema,
+    checked,
+    checked_item,
+    dump_schema,
+    named,
+    parse_schema,
+    rendered,
+)
+
+_UPDATE_MS = 20.0  # as in `memory.document`
+_HEAD, _LOST = "schema", "content"
+RECOVERED = "recovered"
+"""The name under which text that was saved from a damaged document stands until it is taken away."""
+
+
+Edit: TypeAlias = Callable[[LoroDoc], None]
+"""One change of a document."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a path of a schema names: a field, or a whole text, list or log; `name` is that of its container."""
+
+    name: str
+    shape: Field | TextSchema | ListSchema | LogSchema
+    read_only: bool = False
+    within: str = ""
+    """The map that it stands in."""
+
+    @property
+    def is_log(self) -> bool:
+        return isinstance(self.shape, LogSchema)
+
+
+# ---------------------------------------------------------------------------------------------------- the document
+
+
+def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
+    """Make an empty document one of that schema. `given` are values by field or section; defaults fill the rest.
+
+    Raises Refused by the name of a value that does not fit, of one that there is no place for, or of a required
+    field without any.
+    """
+    loro.get_map(_HEAD).insert("json", dump_schema(schema))
+    if not isinstance(schema, CompositeSchema):
+        _begin(loro, schema, given if isinstance(schema, MapSchema) else given.get("items", ()), "")
+        return
+    for name in given:
+        _section(schema, name)
+    for section in schema.sections:
+        _begin(loro, section.content, given.get(section.name), section.name)
+
+
+def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
+    match part:
+        case MapSchema(fields=fields):
+            held = checked_item(fields, given or {}, "the block")
+            for field in fields:
+                if field.name in held:
+                    set_value(loro, _of_field(field, prefix), held[field.name])
+        case ListSchema():
+            for item in given or ():
+                add_item(loro, _in_part(part, "", prefix), item)
+        case TextSchema() if given:
+            set_value(loro, _in_part(part, "", prefix), given)
+        case _ if given:
+            raise Refused(f"a {part.type} begins with no values")
+
+
+def declared(loro: LoroDoc) -> Schema | None:
+    """The document's schema; None when it is a plain text."""
+    head = loro.get_map(_HEAD)
+    if head.is_empty():
+        return None
+    held: Any = head.get_value()
+    return parse_schema(held["json"])
+
+
+def text_of(loro: LoroDoc) -> str | None:
+    """What a structured document says; None when it is a plain text."""
+    schema = declared(loro)
+    if schema is None:
+        return None
+    lost = loro.get_text(_LOST).to_string()
+    kept = f"{RECOVERED}, as it stood before a damage: set the fields again\n{lost}\n" if lost else ""
+    return rendered(schema, values(loro, schema)) + kept
+
+
+def keep_lost(loro: LoroDoc, text: str) -> None:
+    """Keep beside the fields what a structured document said before it was damaged."""
+    if text_of(loro) != text:
+        _write(loro.get_text(_LOST), text)
+
+
+def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
+    """Everything that stands in the document, as plain data."""
+    match schema:
+        case MapSchema():
+            kept: Any = loro.get_map(f"map:{prefix}").get_value()
+            return {field.name: _value(loro, _of_field(field, prefix), kept) for field in schema.fields}
+        case ListSchema():
+            return loro.get_movable_list(f"list:{prefix}").get_deep_value()
+        case LogSchema():
+            return loro.get_list(f"log:{prefix}").get_deep_value()
+        case CompositeSchema():
+            return {section.name: values(loro, section.content, section.name) for section in schema.sections}
+        case TextSchema():
+            return loro.get_text(f"text:{prefix}").to_string()
+
+
+def _value(loro: LoroDoc, target: Target, kept: Mapping[str, Any]) -> Any:
+    match target.shape:
+        case Field(type=FieldType.TEXT):
+            return loro.get_text(target.name).to_string() or None
+        case Field(type=FieldType.LIST):
+            return loro.get_movable_list(target.name).get_deep_value()
+        case Field(type=FieldType.COUNTER):
+            return loro.get_counter(target.name).value
+        case Field(name=name):
+            return kept.get(name)
+    raise AssertionError(target)
+
+
+# -------------------------------------------------------------------------------------------------------- finding
+
+
+def target_of(schema: Schema, path: str) -> Target:
+    """What `path` names: a field, a section, "section.field", or nothing for the one list or log there is.
+
+    Raises Refused with the names there are.
+    """
+    if isinstance(schema, CompositeSchema):
+        name, _, rest = path.partition(".")
+        section = _section(schema, name)
+        found = _in_part(section.content, rest, section.name)
+        return Target(found.name, found.shape, found.read_only or section.read_only, found.within)
+    return _in_part(schema, path, "")
+
+
+def _in_part(part: Schema, path: str, prefix: str) -> Target:
+    match part:
+        case MapSchema():
+            field = next((each for each in part.fields if each.name == path), None)
+            if field is None:
+                raise Refused(f"there is no field {path[:60]!r}; the fields are: {named(part.fields)}")
+            return _of_field(field, prefix)
+        case ListSchema() | LogSchema() | TextSchema() if path:
+            raise Refused(f"there is no field {path[:60]!r}: this is one {part.type}")
+        case ListSchema():
+            return Target(f"list:{prefix}", part)
+        case LogSchema():
+            return Target(f"log:{prefix}", part)
+        case TextSchema():
+            return Target(f"text:{prefix}", part)
+    raise AssertionError(part)
+
+
+def _of_field(field: Field, prefix: str) -> Target:
+    kinds = {FieldType.TEXT: "text", FieldType.LIST: "list", FieldType.COUNTER: "counter"}
+    name = f"{kinds.get(field.type, 'value')}:{prefix}.{field.name}"
+    return Target(name, field, field.read_only, f"map:{prefix}")
+
+
+def _section(schema: CompositeSchema, name: str) -> Section:
+    for section in schema.sections:
+        if section.name == name:
+            return section
+    known = ", ".join(section.name for section in schema.sections)
+    raise Refused(f"there is no section {name[:60]!r}; there are: {known}")
+
+
+# ------------------------------------------------------------------------------------------------------- changing
+
+
+def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
+    """Give a field, or a text, a value. Raises Refused for one that does not fit, by the field's name."""
+    if isinstance(target.shape, ListSchema | LogSchema):
+        raise Refused(f"this is a {target.shape.type}: add, set or remove items of it")
+    field = target.shape if isinstance(target.shape, Field) else Field(name="text")
+    kept = checked(field, value)
+    match field.type:
+        case FieldType.TEXT:
+            _write(loro.get_text(target.name), kept or "")
+        case FieldType.LIST:
+            _fill(loro, target.name, kept or [])
+        case FieldType.COUNTER:
+            counter = loro.get_counter(target.name)
+            counter.increment((kept or 0) - counter.value)
+        case _:
+            _set(loro.get_map(target.within), field.name, kept)
+
+
+def _set(kept: LoroMap, name: str, value: Any) -> None:
+    held: Any = kept.get_value()
+    if held.get(name) == value and type(held.get(name)) is type(value):
+        return
+    if value is None:
+        kept.delete(name)
+    else:
+        kept.insert(name, value)
+
+
+def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
+    """Make these the items, by changing only those between the first and the last that differ."""
+    held = loro.get_movable_list(name)
+    before: Any = held.get_deep_value()
+    start = _alike(before, items)
+    end = _alike(before[start:][::-1], items[start:][::-1])
+    held.delete(start, len(before) - start - end)
+    for place, item in enumerate(items[start : len(items) - end], start):
+        held.insert(place, item)
+
+
+def _alike(one: list[Any], other: list[Any]) -> int:
+    """How many items both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def add_text(loro: LoroDoc, target: Target, text: str) -> None:
+    """Add to the end of a text."""
+    held = _text(loro, target)
+    checked(Field(name="text"), text)
+    held.push_str(text)
+
+
+def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
+    """Put `new` in place of every `old` in a text; raises Refused when there is none."""
+    held = _text(loro, target)
+    checked(Field(name="text"), new)
+    text, places = held.to_string(), list[int]()
+    while old and (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
+        places.append(place)
+    if not places:
+        raise Refused(f"{old[:80]!r} does not occur there; it must be given exactly as it stands")
+    for place in reversed(places):
+        held.splice(place, len(old), new)
+
+
+def _text(loro: LoroDoc, target: Target) -> LoroText:
+    shape = target.shape
+    if isinstance(shape, TextSchema) or (isinstance(shape, Field) and shape.type is FieldType.TEXT):
+        return loro.get_text(target.name)
+    raise Refused(f"this is a {shape.type}, not a text: set it, or add and remove items")
+
+
+def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
+    """Add an entry to a log, whose oldest then go."""
+    shape = target.shape
+    if not isinstance(shape, LogSchema):
+        raise Refused(f"this is a {shape.type}, not a log")
+    kept = checked_item(shape.fields, value, "the log")
+    entry = {"at": to_text(at), "by": by} | (kept if isinstance(kept, dict) else {"text": kept})
+    log = loro.get_list(target.name)
+    log.push(entry)
+    if len(log) > shape.max_entries:
+        log.delete(0, len(log) - shape.max_entries)
+
+
+def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
+    """Add an item to the end of a list, or a number to a counter."""
+    if isinstance(target.shape, Field) and target.shape.type is FieldType.COUNTER:
+        counter = loro.get_counter(target.name)
+        amount = checked(target.shape, value) or 0
+        before = counter.value
+        # As whole numbers where they are: as a float the sum would be rounded to what is allowed.
+        checked(target.shape, (int(before) if before.is_integer() else before) + amount)
+        counter.increment(amount)
+        return
+    fields, most = _items(target)
+    held = loro.get_movable_list(target.name)
+    if len(held) >= most:
+        raise Refused(f"the list holds {len(held):,} of {most:,} items: remove one first")
+    held.push(checked_item(fields, value, "the list"))
+
+
+def set_item(loro: LoroDoc, target: Target, number: int, value: Any) -> None:
+    """Put another item in place of the one of that number, counted from 1."""
+    fields, _ = _items(target)
+    loro.get_movable_list(target.name).set(_place(loro, target, number), checked_item(fields, value, "the list"))
+
+
+def remove_item(loro: LoroDoc, target: Target, number: int) -> None:
+    """Take the item of that number away, counted from 1."""
+    _items(target)
+    loro.get_movable_list(target.name).delete(_place(loro, target, number), 1)
+
+
+def _items(target: Target) -> tuple[tuple[Field, ...], int]:
+    """What the items of a list look like, and how many it holds; raises Refused for what is no list."""
+    match target.shape:
+        case ListSchema(fields=fields, max_items=most):
+            return fields, most
+        case Field(type=FieldType.LIST):
+            return (), MOST_ITEMS
+        case LogSchema():
+            raise BlockRefused("entries of a log stay as they are")
+        case shape:
+            raise Refused(f"this is a {shape.type}, which has no items: set it")
+
+
+def _place(loro: LoroDoc, target: Target, number: int) -> int:
+    length = len(loro.get_movable_list(target.name))
+    if not 1 <= number <= length:
+        raise Refused(f"there is no item {number}: the list has {length}, counted from 1")
+    return number - 1
+
+
+def drop_recovered(loro: LoroDoc) -> None:
+    """Take away what was saved from a damaged document."""
+    _write(loro.get_text(_LOST), "")
+
+
+def _write(held: LoroText, text: str) -> None:
+    try:
+        held.update(text, timeout_ms=_UPDATE_MS)
+    except ValueError:  # the time was up; the text is as it was
+        held.splice(0, len(held.to_string()), text)
