@@ -6,70 +6,71 @@ own errors are plain BaseExceptions; none of them leaves this module, where they
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
-from typing import NewType
 
-from loro import ID, ChangeMeta, ExportMode, LoroDoc, VersionRange
+from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, VersionRange, VersionVector
 
 from memory import containers
+# Some of these are imported from here by others: whoever edits a document needs them.
+from memory.changes import CONTAINER, EDIT, Change, Note, Splice, Step, change_of, steps_of
+from memory.changes import SYSTEM as SYSTEM
+from memory.changes import Stamp as Stamp
+from memory.changes import Writer as Writer
+from memory.changes import agent_writer as agent_writer
+from memory.changes import job_writer as job_writer
+from memory.changes import person_writer as person_writer
 from memory.errors import BlockCorrupt, Refused, StoreError
-from memory.ids import AgentId, PersonId, TurnId
+from memory.packing import unpack
 
-Writer = NewType("Writer", str)
-"""Who changes a block: "agent:<id>", "person:<id>", "system" or "job:<name>"; made by the functions below."""
-
-SYSTEM = Writer("system")
-
-_CONTAINER = "content"
 _UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _NEVER_MERGE = -1  # 0 still merges commits of the same second
 _DIGEST_BYTES = 8
-
-_encode = json.JSONEncoder(separators=(",", ":")).encode
-
-
-def agent_writer(agent: AgentId) -> Writer:
-    """An agent, by its own tool call."""
-    return Writer(f"agent:{agent}")
-
-
-def person_writer(person: PersonId) -> Writer:
-    """A person who edits a block by hand."""
-    return Writer(f"person:{person}")
-
-
-def job_writer(name: str) -> Writer:
-    """A background job, by its name."""
-    return Writer(f"job:{name}")
 
 
 class BlobKind(StrEnum):
     UPDATE = "update"
     CHECKPOINT = "checkpoint"
+    ARCHIVE = "archive"
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where a document's history begins: its text at that version, and what was before it lies elsewhere."""
+
+    version: int = 0
+    text: str = ""
+
+
+WHOLE = Base()
 
 
 @dataclass(frozen=True)
 class Blob:
-    """Stored bytes of a document: an update numbered `seq`, or a checkpoint that covers updates up to `seq`."""
+    """Stored bytes of a document: an update numbered `seq`, or a checkpoint that covers updates up to `seq`.
+
+    A checkpoint says where its history begins; Loro could tell only by travelling there, which takes long.
+    """
 
     kind: BlobKind
     seq: int
     data: bytes
     digest: bytes
+    base: Base = WHOLE
 
 
-def seal(kind: BlobKind, seq: int, data: bytes) -> Blob:
+def seal(kind: BlobKind, seq: int, data: bytes, base: Base = WHOLE) -> Blob:
     """A blob with its checksum."""
-    return Blob(kind, seq, data, blob_digest(data))
+    return Blob(kind, seq, data, blob_digest(data, base), base)
 
 
-def blob_digest(data: bytes) -> bytes:
-    """BLAKE2b, 64 bits; tells damage, not forgery."""
-    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+def blob_digest(data: bytes, base: Base = WHOLE) -> bytes:
+    """BLAKE2b, 64 bits, over the bytes and where the history begins; tells damage, not forgery."""
+    hashed = hashlib.blake2b(data, digest_size=_DIGEST_BYTES)
+    if base.version:
+        hashed.update(f"{base.version} {base.text}".encode())
+    return hashed.digest()
 
 
 class UnsoundBlob(BlockCorrupt):
@@ -79,30 +80,6 @@ class UnsoundBlob(BlockCorrupt):
         super().__init__(f"{kind} {seq} {reason}")
         self.kind = kind
         self.seq = seq
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """What a commit says about itself. `seq` is the number of the update row that will hold it."""
-
-    writer: Writer
-    turn: TurnId | None
-    seq: int
-    at: datetime
-
-    def message(self) -> str:
-        return _encode({"w": self.writer, "t": self.turn, "n": self.seq})
-
-
-@dataclass(frozen=True)
-class Change:
-    """One commit as the document remembers it; `at` is whole seconds, `length` counts Loro's operations."""
-
-    writer: Writer
-    turn: TurnId | None
-    seq: int
-    at: datetime
-    length: int
 
 
 def require_text(text: str) -> None:
@@ -140,9 +117,13 @@ class BlockDocument:
                 self._loro.peer_id = peer
             self._loro.set_record_timestamp(True)
             self._loro.set_change_merge_interval(_NEVER_MERGE)
-            self._text = self._loro.get_text(_CONTAINER)
+            self._text = self._loro.get_text(CONTAINER)
             # The version vector counts edits that are not committed yet, so it is taken before any is made.
             self._since = self._loro.oplog_vv
+        self.base = WHOLE
+        self.version = 0
+        """The number of the last change."""
+        self._note = EDIT
 
     @classmethod
     def load(cls, checkpoint: Blob | None, updates: Sequence[Blob], peer: int | None = None) -> "BlockDocument":
@@ -150,6 +131,7 @@ class BlockDocument:
         document = cls(peer)
         if checkpoint is not None:
             document._take(checkpoint)
+            document.base = checkpoint.base
         # One by one: import_batch is slower here, and would not say which blob failed.
         for blob in updates:
             document._take(blob)
@@ -158,16 +140,17 @@ class BlockDocument:
         return document
 
     def _take(self, blob: Blob) -> None:
-        if blob_digest(blob.data) != blob.digest:
+        if blob_digest(blob.data, blob.base) != blob.digest:
             raise UnsoundBlob(blob.kind, blob.seq, "does not match its checksum")
         try:
-            status = self._loro.import_(blob.data)
+            status = self._loro.import_(unpack(blob.data))
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
             raise UnsoundBlob(blob.kind, blob.seq, f"cannot be read: {error}") from error
         if status.pending is not None:  # Loro does not call this an error
             raise UnsoundBlob(blob.kind, blob.seq, "builds on a change that is missing")
+        self.version = blob.seq
 
     def act_as(self, peer: int) -> None:
         """Make further edits as this peer; only between commits."""
@@ -215,6 +198,18 @@ class BlockDocument:
             except ValueError:  # the time was up; the text is as it was
                 self._splice_middle(text)
 
+    def splice(self, splices: Sequence[Splice]) -> None:
+        """Make these operations, in order. Raises Refused for text that cannot be stored."""
+        for each in splices:
+            require_text(each.insert)
+        with _Guard("splicing"):
+            for each in splices:
+                self._text.splice(each.place, each.delete, each.insert)
+
+    def note(self, note: Note) -> None:
+        """Say what the edits since the last commit are for."""
+        self._note = note
+
     def _splice_middle(self, text: str) -> None:
         before = self._text.to_string()
         start = _common_prefix(before, text)
@@ -223,10 +218,14 @@ class BlockDocument:
 
     def commit(self, stamp: Stamp) -> bytes:
         """Close the edits since the last commit as one change; gives just that change, empty if nothing changed."""
+        message, self._note = stamp.message(self._note), EDIT
         with _Guard("committing"):
-            self._loro.commit_with(origin=stamp.writer, timestamp=int(stamp.at.timestamp()), commit_msg=stamp.message())
+            self._loro.commit_with(origin=stamp.writer, timestamp=int(stamp.at.timestamp()), commit_msg=message)
             since, self._since = self._since, self._loro.oplog_vv
-            return b"" if self._since == since else self._loro.export(ExportMode.Updates(since))
+            if self._since == since:
+                return b""
+            self.version = stamp.seq
+            return self._loro.export(ExportMode.Updates(since))
 
     def snapshot(self) -> bytes:
         """The whole document with its full history."""
@@ -239,7 +238,38 @@ class BlockDocument:
             return self._loro.oplog_frontiers.encode()
 
     def changes(self) -> list[Change]:
-        """Every commit, oldest first."""
+        """Every commit that the document's history has, oldest first."""
+        found = [change_of(meta.message, meta.timestamp, meta.len) for meta in self._metas()]
+        return [change for change in found if change.seq > self.base.version]
+
+    def steps(self, after: int | None = None) -> list[Step]:
+        """The changes after that version with their operations, oldest first; without one, the whole history."""
+        return steps_of(self.exported(self.base.version if after is None else after))
+
+    def exported(self, after: int) -> str:
+        """The changes after that version in Loro's interchange format. Raises Refused when they are not here."""
+        since = VersionVector() if after == 0 else self._at(after)[1]
+        with _Guard("exporting changes"):
+            return self._loro.export_json_updates(since, self._loro.oplog_vv)
+
+    def shallow(self, version: int) -> bytes:
+        """The document without the history before that version."""
+        frontiers, _ = self._at(version)
+        with _Guard("taking a shallow snapshot"):
+            return self._loro.export(ExportMode.ShallowSnapshot(frontiers))
+
+    def _at(self, version: int) -> tuple[Frontiers, VersionVector]:
+        if version >= self.base.version:
+            for meta in self._metas():
+                if change_of(meta.message, meta.timestamp, meta.len).seq == version:
+                    with _Guard("looking for a version"):
+                        frontiers = Frontiers.from_id(ID(meta.id.peer, meta.id.counter + meta.len - 1))
+                        vector = self._loro.frontiers_to_vv(frontiers)
+                    if vector is not None:
+                        return frontiers, vector
+        raise Refused(f"version {version} is not in this document, which has {self.base.version} to {self.version}")
+
+    def _metas(self) -> list[ChangeMeta]:
         found: dict[tuple[int, int], ChangeMeta] = {}
 
         def collect(change: ChangeMeta) -> bool:
@@ -247,10 +277,14 @@ class BlockDocument:
             return False  # True would stop
 
         with _Guard("listing changes"):
+            # Where the history is cut off, some writers have all of theirs before the cut.
+            cut = VersionRange.from_vv(self._loro.shallow_since_vv).inner()
             spans = VersionRange.from_vv(self._loro.oplog_vv).inner()
-            heads = [ID(peer, end - 1) for peer, (start, end) in spans.items() if end > start]
+            heads = [
+                ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])
+            ]
             self._loro.travel_change_ancestors(heads, collect)
-        return [_change(meta) for meta in sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))]
+        return sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))
 
 
 @dataclass(frozen=True)
@@ -285,16 +319,6 @@ def salvage(checkpoints: Sequence[Blob], updates: Sequence[Blob]) -> Salvage | N
         else:
             return Salvage(document, chain[-1].seq if chain else start, tuple(bad))
     return None
-
-
-def _change(meta: ChangeMeta) -> Change:
-    try:
-        said = json.loads(meta.message or "")
-        writer, turn, seq = Writer(said["w"]), said["t"], int(said["n"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise BlockCorrupt(f"a change does not say who made it: {meta.message!r}") from error
-    at = datetime.fromtimestamp(meta.timestamp, tz=UTC)
-    return Change(writer, None if turn is None else TurnId(turn), seq, at, meta.len)
 
 
 def _occurrences(text: str, part: str) -> list[int]:

@@ -44,6 +44,8 @@ STORES: tuple[PersonStore, ...] = (
         "memory_blocks",
         "memory_block_updates",
         "memory_block_checkpoints",
+        "memory_block_archives",
+        "memory_block_repairs",
         "memory_block_quarantine",
         "memory_block_writers",
     ),

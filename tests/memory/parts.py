@@ -12,7 +12,7 @@ from memory.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
 from memory.inbox import Arrival, Heard, InRow
 from memory.turns import Turn
 
-SCHEMA = Path("migrations/constellation/0001_start.sql").read_text(encoding="utf-8")
+SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
 GUILD = Audience("guild:discord:1")

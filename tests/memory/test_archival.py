@@ -17,7 +17,7 @@ from memory.fulltext import match_query
 from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Said
 
-SCHEMA = Path("migrations/constellation/0001_start.sql").read_text(encoding="utf-8")
+SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
 STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")

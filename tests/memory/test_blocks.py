@@ -20,9 +20,8 @@ from memory.block_log import (
     erase_person,
     export_person,
     open_block,
-    repair_block,
-    verify_block,
 )
+from memory.block_repair import repair_block, verify_block
 from memory.block_shares import share_block, unshare_block
 from memory.blocks import (
     CONSTELLATION_OWNER,
@@ -51,7 +50,8 @@ from memory.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
 from memory.requests import ApprovalNeeded, Permit
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-SCHEMA = Path(__file__).parents[2] / "migrations" / "constellation" / "0001_start.sql"
+MIGRATIONS = Path(__file__).parents[2] / "migrations" / "constellation"
+SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(MIGRATIONS.glob("*.sql")))
 ADA, BEA = AgentId("agt_ada"), AgentId("agt_bea")
 MIA = PersonId("discord:7")
 GUILD = guild_audience(GuildId("discord:1"))
@@ -68,7 +68,7 @@ POINT = commit_point("test.blocks")
 def database() -> Iterator[Tx]:
     with TemporaryDirectory() as folder:
         raw = connect(Path(folder) / "carina.db")
-        raw.executescript(SCHEMA.read_text())
+        raw.executescript(SCHEMA)
         try:
             tx = Tx(raw)
             for identifier, name in ((ADA, "Ada"), (BEA, "Bea")):
@@ -621,7 +621,7 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
 
 async def test_a_refused_edit_rolls_back_alone_beside_others_in_one_commit(tmp_path: Path) -> None:
     raw: Connection = connect(tmp_path / "carina.db")
-    raw.executescript(SCHEMA.read_text())
+    raw.executescript(SCHEMA)
     raw.close()
     async with Database.open(tmp_path / "carina.db") as opened:
         await opened.write(POINT, lambda tx: made(tx, new(char_limit=5)))

@@ -16,7 +16,7 @@ from memory.fulltext import match_query
 from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Message, Said
 
-SCHEMA = Path("migrations/constellation/0001_start.sql").read_text(encoding="utf-8")
+SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
 STAR, TURN = AgentId("agent_star"), TurnId(77)

@@ -173,8 +173,9 @@ def test_the_programs_own_migrations_are_numbered_without_a_gap(kind: Kind) -> N
 
 # The schema as it is. A change of it is a new migration, with these lines; a migration that was released never changes.
 CONSTELLATION = """
-agent_groups agents archival_entries archival_fts erasures group_members inbox memory_block_checkpoints
-memory_block_quarantine memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages
+agent_groups agents archival_entries archival_fts erasures group_members inbox
+memory_block_archives memory_block_checkpoints memory_block_quarantine memory_block_repairs
+memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages
 migration_checksums model_usage outbox permission_audit permission_grants permission_requests permission_votes places
 shared_block_agents turn_steps turn_uses turns
 """

@@ -18,7 +18,7 @@ from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Said
 from memory.search import DOMAINS, MAX_HITS, Domain, Hit, Query, Results, search
 
-SCHEMA = Path("migrations/constellation/0001_start.sql").read_text(encoding="utf-8")
+SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
 ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")

@@ -17,7 +17,9 @@ from loro import VersionRange
 
 from memory.agents import Agent, seed_agent
 from memory.audience import Scope, Trust, guild_audience
-from memory.block_log import CheckpointPolicy, _load, erase_person, repair_block, verify_block
+from memory.block_log import CheckpointPolicy, erase_person
+from memory.block_repair import repair_block, verify_block
+from memory.block_rows import load_block
 from memory.blocks import (
     Author,
     Block,
@@ -39,7 +41,8 @@ from memory.ids import AgentId, BlockId, GuildId, PersonId, TurnId
 from memory.warm_blocks import MOST_DOCUMENTS, MOST_WEIGHT, OpenBlock, WarmBlocks
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, 123_456, tzinfo=UTC)
-SCHEMA = Path(__file__).parents[2] / "migrations" / "constellation" / "0001_start.sql"
+MIGRATIONS = Path(__file__).parents[2] / "migrations" / "constellation"
+SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(MIGRATIONS.glob("*.sql")))
 ADA = AgentId("agt_ada")
 MIA = PersonId("discord:7")
 GUILD = guild_audience(GuildId("discord:1"))
@@ -55,7 +58,7 @@ class Panic(BaseException):
 
 def make(path: Path) -> Path:
     raw = connect(path)
-    raw.executescript(SCHEMA.read_text())
+    raw.executescript(SCHEMA)
     seed_agent(Tx(raw), Agent(ADA, "Ada", "", "offline", "", ()), NOW)
     raw.close()
     return path
@@ -128,7 +131,7 @@ async def require_sound(database: Database, block: BlockId, text: str) -> None:
     try:
         rows = Rows(raw)
         assert verify_block(rows, block) == []
-        stored = _load(rows, block, None)
+        stored = load_block(rows, block, None)
         assert find_block(rows, ADA, stored.heading[0], SCOPE).content == stored.document.text() == text
     finally:
         raw.close()
@@ -178,7 +181,7 @@ async def test_writers_that_take_turns_at_a_warm_document_keep_their_own_peers(
     assert loads == [0]
     await require_sound(database, block.id, ".01234")
     with beside(database.path) as raw:
-        document = _load(Rows(raw), block.id, None).document
+        document = load_block(Rows(raw), block.id, None).document
         rows = Rows(raw).all("SELECT writer, peer FROM memory_block_writers")
     assert [change.writer for change in document.changes()] == ["system", ada, mia, mia, ada, mia]
     spans = VersionRange.from_vv(document._loro.oplog_vv).inner()

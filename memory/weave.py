@@ -1,0 +1,250 @@
+"""A text with everything that ever stood in it: pure functions over recorded changes, without any library.
+
+The changes of a block follow one another, each made on the text that the one before it left. A *weave* replays them
+and keeps, in order, every run of characters with the change that wrote it and the change that removed it. What is
+asked about the past is then a walk over the runs: the text at a version, what lies between two versions, who wrote
+which part, and what of somebody's changes can still be taken back.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from memory.changes import Change, Splice, Step
+from memory.errors import BlockCorrupt
+
+_LONG = 1_000_000_000
+"""Later than any change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Characters that were written together. `born` is the change that wrote them, `died` the one that removed them.
+
+    `born` is the weave's first version for what stood there before; `died` is past every version for what stands.
+    """
+
+    text: str
+    born: int
+    died: int = _LONG
+
+    def at(self, version: int) -> bool:
+        """Whether it stood in the text at a version."""
+        return self.born <= version < self.died
+
+    @property
+    def stands(self) -> bool:
+        return self.died == _LONG
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the text as it stands, with the change that wrote it; None for what is older than the history."""
+
+    text: str
+    change: Change | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to take changes back: operations on the text of `version`, from the end to the beginning, and the report.
+
+    `removed` and `restored` count characters. `gone` are words of theirs that others removed already, `lost` the words
+    that they removed and that do not come back, since their place has changed.
+    """
+
+    version: int
+    splices: tuple[Splice, ...]
+    removed: int = 0
+    restored: int = 0
+    gone: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+class Weave:
+    """The text from version `start` on, with all that was written and removed since."""
+
+    def __init__(self, start: int, text: str, steps: Iterable[Step]) -> None:
+        self.start = start
+        self.version = start
+        self._runs = [Run(text, start)] if text else []
+        self._changes: dict[int, Change] = {}
+        for step in steps:
+            self._take(step)
+
+    def _take(self, step: Step) -> None:
+        number = step.change.seq
+        if number <= self.version:
+            raise BlockCorrupt(f"change {number} comes after change {self.version}")
+        for splice in step.splices:
+            self._splice(splice, number)
+        self._changes[number] = step.change
+        self.version = number
+
+    def _splice(self, splice: Splice, number: int) -> None:
+        at = self._cut(splice.place)
+        if splice.insert:
+            self._runs.insert(at, Run(splice.insert, number))
+            at += 1
+        left = splice.delete
+        while left > 0:
+            if at == len(self._runs):
+                raise BlockCorrupt(f"change {number} removes more than there is")
+            run = self._runs[at]
+            if run.stands:
+                if len(run.text) > left:
+                    self._runs[at : at + 1] = [replace(run, text=run.text[:left]), replace(run, text=run.text[left:])]
+                    run = self._runs[at]
+                self._runs[at] = replace(run, died=number)
+                left -= len(run.text)
+            at += 1
+
+    def _cut(self, place: int) -> int:
+        """The index of the run before which something is inserted at a place of the text; splits a run if need be."""
+        left = place
+        if left == 0:
+            return 0
+        for index, run in enumerate(self._runs):
+            if not run.stands:
+                continue
+            size = len(run.text)
+            if left < size:
+                self._runs[index : index + 1] = [replace(run, text=run.text[:left]), replace(run, text=run.text[left:])]
+                return index + 1
+            left -= size
+            if left == 0:
+                return index + 1
+        raise BlockCorrupt(f"a change at character {place} lies past the end of the text")
+
+    @property
+    def changes(self) -> list[Change]:
+        """Those that were replayed, oldest first."""
+        return list(self._changes.values())
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        return self._runs
+
+    def text(self, version: int | None = None) -> str:
+        """The text at a version, from `start` to `version`; without one the newest."""
+        wanted = self.version if version is None else version
+        return "".join(run.text for run in self._runs if run.at(wanted))
+
+    def blame(self) -> list[Piece]:
+        """The text as it stands, in parts that one change wrote."""
+        pieces: list[Piece] = []
+        for run in self._runs:
+            if not run.stands:
+                continue
+            change = self._changes.get(run.born)
+            if pieces and pieces[-1].change == change:
+                pieces[-1] = Piece(pieces[-1].text + run.text, change)
+            else:
+                pieces.append(Piece(run.text, change))
+        return pieces
+
+    def rolled_back(self, version: int) -> Plan:
+        """The way from the text as it stands to that of a version."""
+        return self._plan(lambda _at, run: run.at(version))
+
+    def taken_back(self, numbers: Collection[int]) -> Plan:
+        """The way to the text without some changes.
+
+        What survives of their insertions goes. What they removed comes back where its neighbours, those that stood
+        at both of its sides when it was removed, still stand there with nothing of others written in between.
+        """
+        back, lost = self._restorable(frozenset(numbers))
+        plan = self._plan(lambda at, run: at in back if not run.stands else run.born not in numbers)
+        gone = [run.text for run in self._runs if run.born in numbers and not run.stands and run.died not in numbers]
+        return replace(plan, gone=tuple(gone), lost=tuple(lost))
+
+    def _restorable(self, numbers: frozenset[int]) -> tuple[set[int], list[str]]:
+        """Which dead runs come back, by index; and the words that do not, since their place has changed."""
+        sound = _anchored(self._runs, numbers)
+        sound &= {len(self._runs) - 1 - at for at in _anchored(self._runs[::-1], numbers)}
+        lost = [run.text for at, run in enumerate(self._runs) if _taken(run, numbers) and at not in sound]
+        return sound, lost
+
+    def merged(self, seen: int, script: Sequence[Run]) -> Plan:
+        """The way to what somebody makes who saw the text of version `seen`, keeping what was written since.
+
+        `script` are the runs of a weave of its own, from that text (version 0) to the wanted one: what stands with
+        `born` 0 is kept, what died goes, the rest is new. At one place, what was written meanwhile comes first.
+        """
+        rest = [run if run.at(seen) else None for run in self._runs]
+        splices, place, at, used = list[Splice](), 0, 0, 0
+
+        def pass_new() -> None:
+            nonlocal at, place
+            while at < len(rest) and rest[at] is None:
+                place += len(self._runs[at].text) if self._runs[at].stands else 0
+                at += 1
+
+        for part in script:
+            if part.born:
+                if part.stands:
+                    if used == 0:
+                        pass_new()
+                    splices.append(Splice(place, 0, part.text))
+                continue
+            left = len(part.text)
+            while left:
+                if used == 0:
+                    pass_new()
+                run = self._runs[at]
+                size = min(left, len(run.text) - used)
+                if run.stands and not part.stands:
+                    splices.append(Splice(place, size, ""))
+                place += size if run.stands else 0
+                left, used = left - size, used + size
+                if used == len(run.text):
+                    at, used = at + 1, 0
+        return Plan(self.version, tuple(reversed(splices)))
+
+    def _plan(self, wanted: Callable[[int, Run], bool]) -> Plan:
+        """Operations that make exactly the wanted runs stand."""
+        splices, place = list[Splice](), 0
+        removed = restored = 0
+        for at, run in enumerate(self._runs):
+            want = wanted(at, run)
+            if run.stands and not want:
+                splices.append(Splice(place, len(run.text), ""))
+                removed += len(run.text)
+            elif want and not run.stands:
+                splices.append(Splice(place, 0, run.text))
+                restored += len(run.text)
+            place += len(run.text) if run.stands else 0
+        return Plan(self.version, tuple(reversed(splices)), removed, restored)
+
+
+def _taken(run: Run, numbers: Collection[int]) -> bool:
+    """Whether these changes removed it, and it was not theirs."""
+    return run.died in numbers and run.born not in numbers
+
+
+def _anchored(runs: Sequence[Run], numbers: frozenset[int]) -> set[int]:
+    """The removed runs, by index, whose neighbour on the side of the lower indexes is the one that they had."""
+    found: set[int] = set()
+    for at, run in enumerate(runs):
+        if not _taken(run, numbers):
+            continue
+        before = runs[at - 1] if at else None
+        if before is not None and _taken(before, numbers) and before.died == run.died:
+            same = at - 1 in found  # they went together
+        else:
+            same = _same_neighbour(runs, at, numbers)
+        if same:
+            found.add(at)
+    return found
+
+
+def _same_neighbour(runs: Sequence[Run], at: int, numbers: frozenset[int]) -> bool:
+    died = runs[at].died
+    for index in range(at - 1, -1, -1):
+        run = runs[index]
+        if run.born in numbers or run.died in numbers:
+            continue  # goes, is gone, or comes back: what lies behind it counts
+        if run.stands:
+            return run.born < died  # else something was written there since
+        if run.at(died - 1):
+            return False  # others removed the neighbour since
+    return True

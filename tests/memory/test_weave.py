@@ -1,0 +1,224 @@
+"""The weave against a plain model, one character at a time: what stood when, who wrote it, what can be taken back."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.changes import Change, Splice, Step, Writer, played
+from memory.errors import BlockCorrupt
+from memory.weave import Plan, Run, Weave
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+MIA, JOB = Writer("person:mia"), Writer("job:sleep")
+NEVER = 10_000
+
+
+def step(seq: int, *splices: tuple[int, int, str], writer: Writer = MIA) -> Step:
+    change = Change(writer, None, seq, NOW + timedelta(minutes=seq), 0)
+    return Step(change, tuple(Splice(*each) for each in splices))
+
+
+def after(plan: Plan, text: str) -> str:
+    return played(text, [Step(Change(MIA, None, 1, NOW, 0), plan.splices)])
+
+
+@dataclass
+class Letter:
+    """One character of the model."""
+
+    text: str
+    born: int
+    died: int = NEVER
+
+    def at(self, version: int) -> bool:
+        return self.born <= version < self.died
+
+
+class Model:
+    """Every character that ever was, in order; nothing clever."""
+
+    def __init__(self, text: str, steps: list[Step]) -> None:
+        self.letters = [Letter(char, 0) for char in text]
+        for each in steps:
+            for splice in each.splices:
+                self._splice(splice, each.change.seq)
+
+    def _splice(self, splice: Splice, seq: int) -> None:
+        standing = [at for at, letter in enumerate(self.letters) if letter.died == NEVER]
+        for at in standing[splice.place : splice.place + splice.delete]:
+            self.letters[at].died = seq
+        at = standing[splice.place - 1] + 1 if splice.place else 0
+        self.letters[at:at] = [Letter(char, seq) for char in splice.insert]
+
+    def text(self, version: int) -> str:
+        return "".join(letter.text for letter in self.letters if letter.at(version))
+
+    def without(self, numbers: set[int]) -> tuple[str, str]:
+        """The text with those changes taken back, and the letters that could not come back, by the definition."""
+        kept, lost = "", ""
+        for at, letter in enumerate(self.letters):
+            if letter.died in numbers and letter.born not in numbers:
+                sides = self.letters[:at][::-1], self.letters[at + 1 :]
+                if all(self._same(side, letter.died, numbers) for side in sides):
+                    kept += letter.text
+                else:
+                    lost += letter.text
+            elif letter.died == NEVER and letter.born not in numbers:
+                kept += letter.text
+        return kept, lost
+
+    def _same(self, side: list[Letter], died: int, numbers: set[int]) -> bool:
+        """The nearest letter of others that stands now, or stood when this one went, is the same then and now."""
+        for letter in side:
+            if letter.born in numbers or letter.died in numbers:
+                continue
+            then, now = letter.at(died - 1), letter.died == NEVER
+            if then or now:
+                return then and now
+        return True
+
+
+Edit = tuple[int, int, str]
+EDITS = st.lists(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6), st.text("abc😀", max_size=4)), min_size=1, max_size=3),
+    max_size=8,
+)
+
+
+def steps_from(text: str, edits: list[list[Edit]]) -> list[Step]:
+    """Edits that fit the text as it then is; each writer in turn."""
+    made = list[Step]()
+    for seq, group in enumerate(edits, 1):
+        splices = list[Splice]()
+        for place, size, new in group:
+            at = place % (len(text) + 1)
+            splice = Splice(at, min(size, len(text) - at), new)
+            text = text[:at] + new + text[at + splice.delete :]
+            splices.append(splice)
+        made.append(Step(Change((MIA, JOB)[seq % 2], None, seq, NOW, 0), tuple(splices)))
+    return made
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text("xyz", max_size=12), edits=EDITS)
+def test_every_version_is_the_models_and_can_be_gone_back_to(text: str, edits: list[list[Edit]]) -> None:
+    steps = steps_from(text, edits)
+    weave, model = Weave(0, text, steps), Model(text, steps)
+    now = weave.text()
+    assert now == played(text, steps)
+    for version in range(len(steps) + 1):
+        assert weave.text(version) == model.text(version) == played(text, steps[:version])
+        assert after(weave.rolled_back(version), now) == weave.text(version)
+
+
+@settings(max_examples=500, deadline=None)
+@given(text=st.text("xyz", max_size=12), edits=EDITS, chosen=st.sets(st.integers(1, 8)))
+def test_taking_changes_back_is_what_the_definition_says(text: str, edits: list[list[Edit]], chosen: set[int]) -> None:
+    steps = steps_from(text, edits)
+    weave, model = Weave(0, text, steps), Model(text, steps)
+    plan = weave.taken_back(chosen)
+    kept, lost = model.without(chosen)
+    assert after(plan, weave.text()) == kept
+    assert "".join(plan.lost) == lost
+    others = [each for each in model.letters if each.died == NEVER and each.born not in chosen]
+    assert len(kept) - plan.restored == len(others)  # nothing of others went
+
+
+@given(text=st.text("xyz", max_size=12), edits=EDITS)
+def test_taking_the_last_changes_back_is_going_back(text: str, edits: list[list[Edit]]) -> None:
+    steps = steps_from(text, edits)
+    weave = Weave(0, text, steps)
+    for version in range(len(steps) + 1):
+        last = set(range(version + 1, len(steps) + 1))
+        plan = weave.taken_back(last)
+        assert (after(plan, weave.text()), plan.lost) == (weave.text(version), ())
+
+
+@given(text=st.text("xyz", max_size=12), edits=EDITS)
+def test_blame_gives_the_whole_text_with_who_wrote_it(text: str, edits: list[list[Edit]]) -> None:
+    steps = steps_from(text, edits)
+    model = Model(text, steps)
+    letters = [(each.text, each.born) for each in model.letters if each.died == NEVER]
+    blamed = [
+        (char, piece.change.seq if piece.change else 0)
+        for piece in Weave(0, text, steps).blame()
+        for char in piece.text
+    ]
+    assert blamed == letters
+
+
+def script(before: str, edits: list[Edit]) -> list[Run]:
+    return list(Weave(0, before, steps_from(before, [edits])).runs)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.text("xyz", max_size=12),
+    edits=EDITS,
+    seen=st.integers(0, 8),
+    mine=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6), st.text("MN", max_size=3)), max_size=3),
+)
+def test_a_merge_does_what_was_wanted_and_keeps_what_came_meanwhile(
+    text: str, edits: list[list[Edit]], seen: int, mine: list[Edit]
+) -> None:
+    steps = steps_from(text, edits)
+    seen = min(seen, len(steps))
+    weave, model = Weave(0, text, steps), Model(text, steps)
+    before = weave.text(seen)
+    runs = script(before, mine)
+    merged = after(weave.merged(seen, runs), weave.text())
+    wanted = "".join(run.text for run in runs if run.stands)
+    if seen == len(steps):
+        assert merged == wanted
+    stays = iter([run.stands for run in runs if not run.born for _ in run.text])
+    deleted = [not next(stays) if letter.at(seen) else False for letter in model.letters]
+    others = [letter for letter, gone in zip(model.letters, deleted, strict=True) if letter.died == NEVER and not gone]
+    assert "".join(char for char in merged if char not in "MN") == "".join(letter.text for letter in others)
+    assert [char for char in merged if char in "MN"] == [char for char in wanted if char in "MN"]
+
+
+# ---------------------------------------------------------------- by example
+
+
+def test_a_jobs_words_go_what_it_removed_comes_back_and_mine_stay() -> None:
+    text = "Ana likes tea. She has a cat.\n"
+    steps = [
+        step(1, (10, 3, "coffee"), writer=JOB),  # Ana likes coffee. She has a cat.
+        step(2, (32, 1, " She is 30.\n")),
+        step(3, (18, 0, "She sleeps late. "), writer=JOB),
+    ]
+    weave = Weave(0, text, steps)
+    assert weave.text() == "Ana likes coffee. She sleeps late. She has a cat. She is 30.\n"
+    plan = weave.taken_back({1, 3})
+    assert after(plan, weave.text()) == "Ana likes tea. She has a cat. She is 30.\n"
+    assert (plan.removed, plan.restored, plan.gone, plan.lost) == (23, 3, (), ())
+
+
+def test_what_others_wrote_into_the_place_is_not_torn_apart() -> None:
+    steps = [step(1, (10, 3, "coffee"), writer=JOB), step(2, (16, 0, " with milk"))]
+    weave = Weave(0, "Ana likes tea.", steps)
+    plan = weave.taken_back({1})
+    assert after(plan, weave.text()) == "Ana likes  with milk."
+    assert plan.lost == ("tea",)
+
+
+def test_what_others_removed_already_is_told() -> None:
+    steps = [step(1, (0, 0, "false news "), writer=JOB), step(2, (0, 6, ""))]
+    plan = Weave(0, "so", steps).taken_back({1})
+    assert (plan.gone, plan.removed) == (("false ",), 5)
+
+
+def test_text_at_the_end_by_two_comes_in_the_order_of_writing() -> None:
+    weave = Weave(0, "a\n", [step(1, (2, 0, "b\n"))])
+    assert after(weave.merged(0, script("a\n", [(2, 0, "c\n")])), weave.text()) == "a\nb\nc\n"
+
+
+@pytest.mark.parametrize("bad", [(9, 0, "x"), (0, 9, ""), (2, 3, "")])
+def test_changes_that_do_not_fit_are_corrupt(bad: Edit) -> None:
+    with pytest.raises(BlockCorrupt):
+        Weave(0, "abcd", [step(1, bad)])
+    with pytest.raises(BlockCorrupt):
+        Weave(3, "abcd", [step(3, (0, 0, "x"))])
