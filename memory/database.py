@@ -12,12 +12,13 @@ import asyncio
 import importlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import aiosqlite
 
+from memory.distances import NATIVE, PYTHON, Distances, provide
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, faults
 
@@ -61,6 +62,7 @@ class Connection(Protocol):
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
     def executescript(self, sql: str, /) -> Cursor: ...
     def backup(self, target: "Connection", /) -> None: ...
+    def create_function(self, name: str, arguments: int, function: Callable[..., Any], /) -> object: ...
     def close(self) -> None: ...
 
 
@@ -84,7 +86,18 @@ def _choose_driver() -> _Driver:
     return cast("_Driver", standard)
 
 
+def _choose_distances() -> Distances:
+    raw = driver.connect(":memory:")
+    try:
+        reason = provide(raw, driver.OperationalError)
+    finally:
+        raw.close()
+    return replace(PYTHON, reason=reason) if reason else NATIVE
+
+
 driver = _choose_driver()
+distances = _choose_distances()
+"""How SQL on a connection of this module asks for distances between vectors."""
 
 
 def connect(path: Path, *, read_only: bool = False) -> Connection:
@@ -92,6 +105,7 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
     mode = "ro" if read_only else "rwc"
     raw = driver.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
     raw.row_factory = driver.Row
+    provide(raw, driver.OperationalError)
     raw.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
     if read_only:
         return raw

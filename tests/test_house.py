@@ -26,6 +26,8 @@ ONLY_IN = {
     "sqlite3": ("memory/database.py",),
     "pysqlite3": ("memory/database.py",),
     "loro": ("memory/document.py", "memory/containers.py"),
+    "onnxruntime": ("memory/embedding/",),
+    "numpy": ("memory/embedding/",),
     "openai": ("bot/models/",),
     "anthropic": ("bot/models/",),
     "pydantic_ai": ("bot/models/",),
@@ -345,7 +347,7 @@ def _normal(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", found[0]).lower()
 
 
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-embedding.lock")
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -371,10 +373,20 @@ def test_every_dependency_is_locked() -> None:
     assert [each for each in (*needed, *groups["dev"]) if _normal(each) not in dev] == []
 
 
-def test_both_locks_pin_the_same_versions() -> None:
+def test_every_part_of_the_packaged_embedder_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    locked = lock("requirements-embedding.lock")
+    assert [
+        each for each in project["project"]["optional-dependencies"]["embedding"] if _normal(each) not in locked
+    ] == []
+
+
+def test_the_locks_pin_the_same_versions() -> None:
     run, dev = lock("requirements.lock"), lock("requirements-dev.lock")
+    both = {key: entry for key, entry in lock("requirements-embedding.lock").items() if key in dev}
 
     def version(entry: str) -> str:
         return entry.split("==")[1].split()[0]
 
     assert {key: version(entry) for key, entry in run.items()} == {key: version(dev[key]) for key in run}
+    assert {key: version(entry) for key, entry in both.items()} == {key: version(dev[key]) for key in both}

