@@ -145,6 +145,11 @@ def content_words(text: str) -> list[str]:
     return found
 
 
+def all_words(text: str) -> list[str]:
+    """The words of a question as they stand in it, stop words too, folded to lower case."""
+    return [word.text for word in _words(text[:_MAX_ASKED])]
+
+
 def _folded(text: str) -> str:
     """Words alone, in one form for what people take as the same: width, case (also of ß), composed or not."""
     if text.isascii():  # the same words at a tenth of the time: a block is indexed at every edit

@@ -1,0 +1,36 @@
+"""One search over archival entries, messages and blocks: by words, and by meaning where there is an embedder.
+
+Every condition, the audience first, stands inside the SQL, before anything is ranked or cut. Each domain is ranked
+for itself and divided by its best, since the numbers of two indexes cannot be compared. See docs/search.md.
+"""
+
+from memory.search.lookup import COUNTED_ROWS
+from memory.search.query import (
+    DOMAINS,
+    MAX_HITS,
+    Domain,
+    Hit,
+    Kind,
+    Meaning,
+    Near,
+    Nearness,
+    Query,
+    Results,
+)
+from memory.search.search import search, searchable
+
+__all__ = [
+    "COUNTED_ROWS",
+    "DOMAINS",
+    "MAX_HITS",
+    "Domain",
+    "Hit",
+    "Kind",
+    "Meaning",
+    "Near",
+    "Nearness",
+    "Query",
+    "Results",
+    "search",
+    "searchable",
+]

@@ -1,0 +1,149 @@
+"""The domains that are searched: where each keeps its rows, and what a query's conditions mean there.
+
+A new domain is a `Table` in `TABLES` and its name in `query.Domain`. Its table has the columns id, audience, trust
+and search_text, and an FTS5 index over the last.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from memory.audience import Scope
+from memory.clock import to_text
+from memory.database import Value
+from memory.search.query import Domain, Kind, Query
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A part of WHERE over a domain's table as `t`."""
+
+    sql: str
+    parameters: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where a domain lives: its table, as `t`, with its index, row number and the columns of a hit.
+
+    `can_meet` says whether a query's conditions make sense for it at all, `conditions` what they are in SQL. Rows
+    of `talk` are said in a place, one after the other, and are understood together.
+    """
+
+    domain: Domain
+    kind: Kind
+    name: str
+    index: str
+    number: str
+    moment: str
+    columns: str
+    can_meet: Callable[[Query], bool]
+    conditions: Callable[[Query], Iterator[Condition]]
+    talk: bool = False
+
+
+def asked(query: Query, scope: Scope) -> dict[Table, list[Condition]]:
+    """The domains that a query asks, with everything that must hold for a row of each; the audience is among it."""
+    in_scope = Condition(*scope.sql("t.audience"))
+    return {
+        table: [*_in_time(table, query), *table.conditions(query), in_scope]
+        for table in TABLES
+        if table.domain in query.domains and table.can_meet(query)
+    }
+
+
+def where(conditions: Iterable[Condition]) -> tuple[str, list[Value]]:
+    """Conditions as one, with the parameters."""
+    parts = list(conditions)
+    return " AND ".join(part.sql for part in parts), [value for part in parts for value in part.parameters]
+
+
+def _in_time(table: Table, query: Query) -> Iterator[Condition]:
+    if query.since is not None:
+        yield Condition(f"{table.moment} >= ?", (to_text(query.since),))
+    if query.until is not None:
+        yield Condition(f"{table.moment} < ?", (to_text(query.until),))
+
+
+def _asks_for_messages(query: Query) -> bool:
+    return query.role is not None or query.place is not None
+
+
+def _asks_for_entries(query: Query) -> bool:
+    return query.category is not None or bool(query.tags)
+
+
+def _of_messages(query: Query) -> Iterator[Condition]:
+    # Deleted rows and results of tools have no search text.
+    yield Condition("t.deleted_at IS NULL AND t.search_text <> ''")
+    if query.person is not None:
+        yield Condition("t.person_id = ?", (query.person,))
+    if query.author is not None:
+        by = "(t.speaker = ? COLLATE NOCASE OR t.agent_id = ? OR (t.role = 'user' AND t.person_id = ?))"
+        yield Condition(by, (query.author,) * 3)
+    if query.role is not None:
+        yield Condition("t.role = ?", (query.role,))
+    if query.place is not None:
+        yield Condition("t.place_id = ?", (query.place,))
+
+
+def _of_entries(query: Query) -> Iterator[Condition]:
+    theirs = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
+    yield Condition("t.agent_id = ? AND t.archived_at IS NULL AND t.superseded_by IS NULL", (query.agent,))
+    if query.person is not None:
+        yield Condition(theirs, (query.person,) * 2)
+    if query.author is not None:
+        yield Condition(f"(t.agent_id = ? OR {theirs})", (query.author,) * 3)
+    if query.category is not None:
+        within = "(t.category = ? COLLATE NOCASE OR substr(t.category, 1, length(?) + 1) = ? || '/' COLLATE NOCASE)"
+        yield Condition(within, (query.category,) * 3)
+    for tag in query.tags:
+        yield Condition("? COLLATE NOCASE IN (SELECT value FROM json_each(t.tags))", (tag,))
+
+
+def _of_blocks(query: Query) -> Iterator[Condition]:
+    shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
+    yield Condition(f"t.deleted_at IS NULL AND (t.agent_id IN (?, '_constellation_') OR {shared})", (query.agent,) * 2)
+    if query.person is not None:
+        yield Condition("t.person_id = ?", (query.person,))
+
+
+_NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
+_BLOCK_TEXT = "trim(t.profile || char(10) || t.content, char(10)) AS text"
+
+TABLES = (
+    Table(
+        domain="archival",
+        kind="entry",
+        name="archival_entries",
+        index="archival_fts",
+        number="n",
+        moment="t.created_at",
+        columns=f"t.content AS text, {_NO_TALK}",
+        can_meet=lambda query: not _asks_for_messages(query),
+        conditions=_of_entries,
+    ),
+    Table(
+        domain="messages",
+        kind="message",
+        name="messages",
+        index="message_fts",
+        number="id",
+        moment="t.created_at",
+        columns="t.content AS text, NULL AS label, t.speaker AS speaker, t.place_id AS place, t.role AS role",
+        can_meet=lambda query: not _asks_for_entries(query),
+        conditions=_of_messages,
+        talk=True,
+    ),
+    Table(
+        domain="blocks",
+        kind="block",
+        name="memory_blocks",
+        index="block_fts",
+        number="n",
+        moment="t.updated_at",
+        columns=f"{_BLOCK_TEXT}, {_NO_TALK}",
+        can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query) or query.author is not None),
+        conditions=_of_blocks,
+    ),
+)
+"""In the order in which `Results.searched` names them."""

@@ -1,0 +1,94 @@
+"""Reading one domain: the rows that have a word, the rows of a listing. Conditions hold before anything is cut."""
+
+import json
+from dataclasses import dataclass
+
+from memory.audience import Scope
+from memory.database import Row, Rows
+from memory.search.domains import Condition, Table, where
+
+COUNTED_ROWS = 10_000
+"""`Lookup.count` counts no further than this."""
+
+_FEW = 20  # rows of an index that are looked up one by one
+_MOST_HELD = 20_000  # rows with one word that are weighed; older ones are not found by it
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One domain's rows that meet a query's conditions; the scope's, which is one of them, holds for context too."""
+
+    rows: Rows
+    table: Table
+    conditions: tuple[Condition, ...]
+    scope: Scope
+
+    def count(self) -> int:
+        """How many rows there are, whatever their words; up to `COUNTED_ROWS`."""
+        condition, parameters = where(self.conditions)
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {self.table.name} t WHERE {condition} LIMIT {COUNTED_ROWS})"
+        row = self.rows.one(sql, parameters)
+        return 0 if row is None else int(row[0])
+
+    def newest(self, limit: int) -> list[Row]:
+        condition, parameters = where(self.conditions)
+        return self.rows.all(
+            f"SELECT {self._columns()} FROM {self.table.name} t WHERE {condition} "
+            f"ORDER BY {self.table.moment} DESC, t.{self.table.number} DESC LIMIT ?",
+            (*parameters, limit),
+        )
+
+    def hits(self, numbers: list[int]) -> list[Row]:
+        """What a hit shows of rows that were found before, the newest first."""
+        number = f"t.{self.table.number}"
+        return self.rows.all(
+            f"SELECT {self._columns()} FROM {self.table.name} t "
+            f"WHERE {number} IN (SELECT value FROM json_each(?)) ORDER BY {number} DESC",
+            (json.dumps(numbers),),
+        )
+
+    def holding(self, word: str) -> list[tuple[int, int]]:
+        """The newest rows that have a word, a MATCH expression, with their lengths in characters."""
+        name, index, number = self.table.name, self.table.index, self.table.number
+        condition, parameters = where(self.conditions)
+        found = self.rows.all(
+            f"SELECT t.{number}, length(t.search_text) FROM {index} JOIN {name} t ON t.{number} = {index}.rowid "
+            f"WHERE {index} MATCH ? AND {condition} ORDER BY {index}.rowid DESC LIMIT {_MOST_HELD}",
+            (word, *parameters),
+        )
+        return [(row[0], row[1]) for row in found]
+
+    def times(self, word: str, numbers: list[int]) -> list[tuple[int, int, int]]:
+        """How often those of the rows that have a word have it, and their lengths."""
+        index = self.table.index
+        found = self.rows.all(
+            f"SELECT rowid, length(highlight({index}, 0, char(1), '')) AS marked, length(search_text) AS length "
+            f"FROM {index} WHERE {index} MATCH ? AND {_among(numbers)}",
+            (word, json.dumps(numbers)),
+        )
+        return [(row["rowid"], max(row["marked"] - row["length"], 1), row["length"]) for row in found]
+
+    def having(self, match: str, numbers: list[int]) -> set[int]:
+        """Which of the rows match."""
+        index = self.table.index
+        sql = f"SELECT rowid FROM {index} WHERE {index} MATCH ? AND {_among(numbers)}"
+        return {row[0] for row in self.rows.all(sql, (match, json.dumps(numbers)))}
+
+    def meeting(self, numbers: list[int]) -> set[int]:
+        """Which of the rows meet the conditions."""
+        name, number = self.table.name, f"t.{self.table.number}"
+        condition, parameters = where(self.conditions)
+        sql = f"SELECT {number} FROM {name} t WHERE {number} IN (SELECT value FROM json_each(?)) AND {condition}"
+        return {row[0] for row in self.rows.all(sql, (json.dumps(numbers), *parameters))}
+
+    def _columns(self) -> str:
+        table = self.table
+        return (
+            f"t.{table.number} AS number, t.id AS id, {table.moment} AS moment, t.audience AS audience, "
+            f"t.trust AS trust, {table.columns}"
+        )
+
+
+def _among(numbers: list[int]) -> str:
+    """A condition on the row number. FTS5 looks a few up one by one; of many it is ten times faster to see all."""
+    return f"{'' if len(numbers) <= _FEW else '+'}rowid IN (SELECT value FROM json_each(?))"

@@ -1,0 +1,135 @@
+"""What is asked and what is given back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from memory.audience import Audience, Trust
+from memory.database import Rows, Value
+from memory.ids import AgentId, PersonId, PlaceId
+from memory.messages import Message, Role
+
+Domain: TypeAlias = Literal["archival", "messages", "blocks"]
+Kind: TypeAlias = Literal["entry", "message", "block"]
+
+DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
+MAX_HITS = 100
+
+
+class Near(NamedTuple):
+    """How near a row is to what is asked, as cosines: the row itself, and the row with what was said around it.
+
+    None where there is no vector (yet).
+    """
+
+    own: float | None
+    window: float | None
+
+    @property
+    def best(self) -> float:
+        """The greater of the two; -1, as far as can be, without any."""
+        return max((view for view in self if view is not None), default=-1.0)
+
+    @property
+    def distance(self) -> float:
+        """1 minus the best cosine: 0 to 2."""
+        return 1 - self.best
+
+
+class Nearness(Protocol):
+    """Where vectors are kept. `number` is the row number of a domain's table; a vector has the query's length.
+
+    `condition` is SQL over that table as `t`, with its parameters. A row for which it does not hold must leave no
+    trace in what is given back: it is applied before the nearest are counted.
+    """
+
+    def nearest(
+        self, rows: Rows, domain: Domain, vector: Sequence[float], condition: tuple[str, Sequence[Value]], limit: int
+    ) -> Mapping[int, Near]:
+        """The nearest `limit` rows of each view that meet the condition, by number."""
+        ...
+
+    def among(self, rows: Rows, domain: Domain, vector: Sequence[float], numbers: Sequence[int]) -> Mapping[int, Near]:
+        """How near these rows are, as far as they have vectors. The caller has checked that they may be used."""
+        ...
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a text means, as an embedder puts it, and where to look for rows that mean the same.
+
+    Rows without any of the words are found only from the cosine `least` on.
+    """
+
+    vector: Sequence[float]
+    nearness: Nearness
+    least: float = 0.3
+
+
+@dataclass(frozen=True)
+class Query:
+    """What to look for. Without text the newest rows that meet the conditions are listed.
+
+    `agent` is who asks: its own entries, and the blocks it can see. `person` is whom a row belongs to (said by,
+    said to, about); `author` a speaker's name, a person or an agent that a row is by. `since` is included, `until`
+    is not. A category stands for those below it too; an entry must have all the tags. A condition that a domain
+    cannot meet leaves that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide.
+    """
+
+    text: str
+    agent: AgentId
+    domains: frozenset[Domain] = DOMAINS
+    person: PersonId | None = None
+    author: str | None = None
+    role: Role | None = None
+    place: PlaceId | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    limit: int = 8
+    meaning: Meaning | None = None
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One row that was found. `kind` and `id` are what `turn_uses` keeps.
+
+    `label` is an entry's or a block's; `speaker`, `place`, `role` and the neighbours (what was said just before and
+    after there, as far as the scope may know it) are a message's. `trust` goes with the text wherever it is shown.
+
+    Why it was found: `score` (0 in a listing); `matched`, the words of the query that the row has; `around`, those
+    that only what was said around it has; `distance`, 1 minus the cosine of the nearer view, 0 to 2; `named`,
+    whether the query names the one who said it.
+    """
+
+    kind: Kind
+    id: str
+    text: str
+    when: datetime
+    label: str | None
+    speaker: str | None
+    place: PlaceId | None
+    role: Role | None
+    audience: Audience
+    trust: Trust
+    score: float
+    matched: tuple[str, ...] = ()
+    around: tuple[str, ...] = ()
+    distance: float | None = None
+    named: bool = False
+    before: Message | None = None
+    after: Message | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """Hits, best first, and the domains that were searched for them.
+
+    `seen` is for saying honestly that nothing was found: it is what `searchable` gives, only when there are no hits.
+    """
+
+    hits: list[Hit]
+    searched: tuple[Domain, ...]
+    seen: Mapping[Domain, int]

@@ -1,0 +1,151 @@
+"""Scores of rows. Pure: what is counted here was read under the scope, so that an order tells nothing of what is
+said elsewhere. BM25's formula, with constants where SQLite's own would take an average over everybody's rows.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from memory.fulltext import Term
+from memory.search.asking import Asked
+from memory.search.query import Near
+from memory.search.talk import Stretch, Talk
+
+_USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
+_WINDOW = 2  # rows to each side that are read as one text with a row
+_WIDE = 10  # rows to each side that tell what the talk is about, the nearer the more
+
+
+class Signs(NamedTuple):
+    """What speaks for a message, each about 0 to 1.
+
+    The words in itself (`turn`), in itself and the two rows to each side (`window`), in ten rows to each side
+    (`wide`); said by the one person who is named; said right after a question that has the words (`answers`); how
+    much it says (`length`); a time or a name where one is asked for; a question itself (`asks`); and the cosines of
+    itself (`own`) and of its window (`around`).
+    """
+
+    turn: float
+    window: float
+    wide: float
+    named: float
+    answers: float
+    length: float
+    when: float
+    name: float
+    asks: float
+    own: float
+    around: float
+
+
+WEIGHTS = Signs(
+    turn=0.5,
+    window=0.5,
+    wide=0.3,
+    named=0.4,
+    answers=0.3,
+    length=0.3,
+    when=0.3,
+    name=0.1,
+    asks=-0.05,
+    own=0.5,
+    around=0.8,
+)
+"""Learned and checked as docs/search.md says."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word of a query: the rows that have it, with their lengths in characters, and what it weighs."""
+
+    term: Term
+    rows: Mapping[int, int]
+    weight: float
+
+
+Sums: TypeAlias = dict[int, float]
+
+
+def rarity(count: int, total: int) -> float:
+    """The weight of a word that `count` of `total` rows have."""
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def share(times: float, length: float) -> float:
+    """What a word counts in a row that has it so often and is so many characters long."""
+    return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / _USUAL_LENGTH))
+
+
+def by_words(words: Sequence[Word]) -> Sums:
+    """All rows that have one of the words, as if they had it once."""
+    sums: Sums = {}
+    for word in words:
+        for number, length in word.rows.items():
+            sums[number] = sums.get(number, 0.0) + word.weight * share(1, length)
+    return sums
+
+
+def signs(
+    asked: Asked, words: Sequence[Word], talk: Talk, named: str | None, near: Mapping[int, Near]
+) -> dict[int, Signs]:
+    """The signs of every message in the pool of a talk; `named` is the speaker whom the query names."""
+    turn, window, wide = by_words(words), Sums(), Sums()
+    for stretch in talk.stretches:
+        for word in words:
+            _spread(stretch, word, window, wide)
+    turn, window, wide = (_of_best(sums) for sums in (turn, window, wide))
+    found: dict[int, Signs] = {}
+    for number, before in talk.pool.items():
+        row, similar = talk.rows[number], near.get(number, _FAR)
+        answers = before is not None and talk.rows[before].asks
+        found[number] = Signs(
+            turn=turn.get(number, 0.0),
+            window=window.get(number, 0.0),
+            wide=wide.get(number, 0.0),
+            named=float(row.by_person and row.speaker == named),
+            answers=turn.get(before, 0.0) if answers and before is not None else 0.0,
+            length=min(math.log1p(row.length) / 7, 1.0),
+            when=float(asked.when and row.tells_time),
+            name=float(asked.name and row.tells_name),
+            asks=float(row.asks),
+            own=similar.own or 0.0,
+            around=similar.window or 0.0,
+        )
+    return found
+
+
+def total(signs: Signs) -> float:
+    """The signs as one number, at least 0."""
+    return max(sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True)), 0.0)
+
+
+def nearness(near: Near | None) -> float:
+    """What meaning counts for a row that is understood alone, beside 1 for the best words: 0 to 1."""
+    return 0.0 if near is None else min(max((near.best - 0.2) / 0.6, 0.0), 1.0)
+
+
+_FAR = Near(None, None)
+
+
+def _of_best(sums: Sums) -> Sums:
+    best = max(sums.values(), default=0.0)
+    return {number: value / best for number, value in sums.items()}
+
+
+def _spread(stretch: Stretch, word: Word, window: Sums, wide: Sums) -> None:
+    """Credit a word to the rows around those that have it."""
+    numbers, lengths = stretch.numbers, stretch.lengths
+    times: dict[int, int] = {}
+    credit: dict[int, float] = {}
+    for at, number in enumerate(numbers):
+        if number in word.rows:
+            for near in range(max(at - _WIDE, 0), min(at + _WIDE + 1, len(numbers))):
+                credit[near] = credit.get(near, 0.0) + 1 - abs(near - at) / (_WIDE + 1)
+                if abs(near - at) <= _WINDOW:
+                    times[near] = times.get(near, 0) + 1
+    for at, count in times.items():
+        length = sum(lengths[max(at - _WINDOW, 0) : at + _WINDOW + 1]) / (2 * _WINDOW + 1)
+        window[numbers[at]] = window.get(numbers[at], 0.0) + word.weight * share(count, length)
+    for at, amount in credit.items():
+        wide[numbers[at]] = wide.get(numbers[at], 0.0) + word.weight * amount * 2.2 / (amount + 1.2)

@@ -1,0 +1,112 @@
+"""`search` and `searchable`: every domain asked, the best of all of them, completed for showing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from memory import fulltext
+from memory.audience import Audience, Scope, Trust
+from memory.clock import from_text
+from memory.database import Row, Rows
+from memory.ids import PlaceId
+from memory.messages import COLUMNS, Message, to_message
+from memory.search.asking import understood
+from memory.search.candidates import Scored, ranked
+from memory.search.domains import asked
+from memory.search.lookup import Lookup
+from memory.search.query import MAX_HITS, Domain, Hit, Query, Results
+
+
+@dataclass(frozen=True)
+class _Found:
+    find: Lookup
+    number: int
+    hit: Hit
+
+
+def search(rows: Rows, query: Query, scope: Scope) -> Results:
+    """Look for `query` among the rows that the scope may use."""
+    limit = min(max(query.limit, 1), MAX_HITS)
+    lookups = _lookups(rows, query, scope)
+    found: list[_Found] = []
+    for find in lookups:
+        found += _ranked(find, query, limit) if query.text.strip() else _listed(find, limit)
+    found.sort(key=lambda one: (round(one.hit.score, 6), one.hit.when), reverse=True)
+    return Results(
+        hits=_completed(found[:limit], query.text),
+        searched=tuple(find.table.domain for find in lookups),
+        seen={} if found else _counted(lookups),
+    )
+
+
+def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
+    """How many rows meet the conditions of a query whatever their words, by domain; up to `COUNTED_ROWS` each."""
+    return _counted(_lookups(rows, query, scope))
+
+
+def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
+    return [Lookup(rows, table, tuple(conditions), scope) for table, conditions in asked(query, scope).items()]
+
+
+def _counted(lookups: list[Lookup]) -> dict[Domain, int]:
+    return {find.table.domain: find.count() for find in lookups}
+
+
+def _listed(find: Lookup, limit: int) -> list[_Found]:
+    return [_found(find, row, Scored(row["number"], 0.0)) for row in find.newest(limit)]
+
+
+def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
+    question = understood(query.text)
+    if question is None:
+        return []
+    scored = {one.number: one for one in ranked(find, question, query.meaning, limit)}
+    return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
+
+
+def _found(find: Lookup, row: Row, scored: Scored) -> _Found:
+    hit = Hit(
+        kind=find.table.kind,
+        id=str(row["id"]),
+        text=row["text"],
+        when=from_text(row["moment"]),
+        label=row["label"],
+        speaker=row["speaker"],
+        place=row["place"],
+        role=row["role"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        score=scored.score,
+        distance=None if scored.near is None else scored.near.distance,
+        named=scored.named,
+    )
+    return _Found(find, row["number"], hit)
+
+
+def _completed(found: list[_Found], text: str) -> list[Hit]:
+    """The hits that are shown, with what is worth looking up for them alone."""
+    matched: dict[tuple[Domain, int], list[str]] = {}
+    for find in {one.find.table.domain: one.find for one in found}.values():
+        domain = find.table.domain
+        numbers = [one.number for one in found if one.find.table.domain == domain]
+        for term in fulltext.terms(text, mode="any"):
+            for number in find.having(term.match, numbers):
+                matched.setdefault((domain, number), []).append(term.word)
+    hits = []
+    for one in found:
+        hit = replace(one.hit, matched=tuple(matched.get((one.find.table.domain, one.number), ())))
+        if one.find.table.talk and hit.place is not None:
+            before = _neighbour(one.find, hit.place, one.number, after=False)
+            hit = replace(hit, before=before, after=_neighbour(one.find, hit.place, one.number, after=True))
+        hits.append(hit)
+    return hits
+
+
+def _neighbour(find: Lookup, place: PlaceId, message: int, *, after: bool) -> Message | None:
+    side, order = (">", "ASC") if after else ("<", "DESC")
+    condition, parameters = find.scope.sql("audience")
+    row = find.rows.one(
+        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id {side} ? AND deleted_at IS NULL "
+        f"AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT 1",
+        (place, message, *parameters),
+    )
+    return None if row is None else to_message(row)
