@@ -5,26 +5,21 @@ import re
 from typing import Any, TypeAlias
 
 import discord
-import structlog
 from discord import app_commands
 
 from bot.approving import Approvals
+from bot.discord_ui.answering import LONGEST, Interaction, defer, tell
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.policy import Approver
 from memory.grants import Grant
 from memory.requests import Request, Verdict
 from sources.discord.buttons import PATTERN
-from sources.discord.link import REFUSED
 
-Interaction: TypeAlias = discord.Interaction[Any]
 Tree: TypeAlias = app_commands.CommandTree[Any]
 Choices: TypeAlias = list[app_commands.Choice[str]]
 
-_LONGEST = 1_900  # characters of an answer; what is longer goes into a file
 _CHOICES = 25
-
-_log = structlog.get_logger(__name__)
 
 
 def install_approvals(tree: Tree, approvals: Approvals) -> None:
@@ -55,53 +50,32 @@ def _buttons(approvals: Approvals) -> type[discord.ui.DynamicItem[discord.ui.But
             return cls(match["offer"], int(match["request"]), item)
 
         async def callback(self, interaction: Interaction) -> Any:
-            if not await _defer(interaction):
+            if not await defer(interaction):
                 return
             who = approver_of(interaction, "button")
             if self.offer == "details":
                 await _details(interaction, approvals, self.request, who)
             elif self.offer in list(Verdict):
                 ruling = await approvals.answer(self.request, who, Verdict(self.offer))
-                await _tell(interaction, ruling.words)
+                await tell(interaction, ruling.words)
             else:
-                await _tell(interaction, "This button means nothing to me.")
+                await tell(interaction, "This button means nothing to me.")
 
     return Answer
-
-
-async def _defer(interaction: Interaction) -> bool:
-    """Tell Discord that an answer is coming; False when it is too late, and then nothing is done."""
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except discord.NotFound:
-        _log.warning("interaction_too_late", hint="it was pressed more than 3 seconds ago; nothing was done")
-        return False
-    except REFUSED as why:
-        _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be pressed again")
-        return False
-    return True
-
-
-async def _tell(interaction: Interaction, text: str, **more: Any) -> None:
-    """Answer who asked. When that cannot be said any more, what was done stands nevertheless."""
-    try:
-        await interaction.followup.send(text, ephemeral=True, **more)
-    except REFUSED as why:
-        _log.warning("interaction_unanswered", reason=str(why), hint="what was decided stands")
 
 
 async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:
     try:
         words, arguments = await approvals.details(request, who)
     except UserError as error:
-        await _tell(interaction, str(error))
+        await tell(interaction, str(error))
         return
     shown = f"{words}\n```json\n{arguments}\n```"
-    if len(shown) <= _LONGEST:
-        await _tell(interaction, shown)
+    if len(shown) <= LONGEST:
+        await tell(interaction, shown)
         return
     file = discord.File(io.BytesIO(arguments.encode()), filename=f"request-{request}.json")
-    await _tell(interaction, words, file=file)
+    await tell(interaction, words, file=file)
 
 
 def _approve(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
@@ -145,19 +119,19 @@ def _waiting(approvals: Approvals) -> Any:
 
 
 async def _answer(interaction: Interaction, approvals: Approvals, request: str, verdict: Verdict) -> None:
-    if not await _defer(interaction):
+    if not await defer(interaction):
         return
     if not request.isdecimal():
-        await _tell(interaction, "A request is named by its number, as on its card.")
+        await tell(interaction, "A request is named by its number, as on its card.")
         return
     ruling = await approvals.answer(int(request), approver_of(interaction, "command"), verdict)
-    await _tell(interaction, ruling.words)
+    await tell(interaction, ruling.words)
 
 
 def _list(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="list", description="What waits for your yes, and what was allowed for longer")
     async def command(interaction: Interaction) -> None:
-        if not await _defer(interaction):
+        if not await defer(interaction):
             return
         who = approver_of(interaction, "command")
         lines = [f"- `{each.id}` {_line(each)}" for each in await approvals.waiting(who)]
@@ -169,7 +143,7 @@ def _list(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
         else:
             lines = ["\n**Allowed until revoked or over**", *map(_grant_line, held)]
             text += "\n".join(lines if held else [*lines, "nothing"])
-        await _tell(interaction, text[:_LONGEST])
+        await tell(interaction, text[:LONGEST])
 
     return command
 
@@ -178,16 +152,16 @@ def _revoke(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="revoke", description="End something that was allowed for longer")
     @app_commands.describe(permit="Which one")
     async def command(interaction: Interaction, permit: app_commands.Range[str, 1, 20]) -> None:
-        if not await _defer(interaction):
+        if not await defer(interaction):
             return
         try:
             if not permit.isdecimal():
                 raise UserError("A permission is named by its number; `/permits list` shows them.")
             gone = await approvals.revoke(int(permit), approver_of(interaction, "command"))
         except UserError as error:
-            await _tell(interaction, str(error))
+            await tell(interaction, str(error))
             return
-        await _tell(interaction, f"Ended: {_grant_line(gone)}")
+        await tell(interaction, f"Ended: {_grant_line(gone)}")
 
     @command.autocomplete("permit")
     async def permits(interaction: Interaction, typed: str) -> Choices:

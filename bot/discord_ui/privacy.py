@@ -8,28 +8,24 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import discord
-import structlog
 from discord import app_commands
 
+from bot.discord_ui.answering import Interaction, defer, tell
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.policy import Approver
 from bot.privacy import Privacy, receipt_lines, seen_lines
 from memory.privacy import Choice
-from sources.discord.link import REFUSED
 
-Interaction: TypeAlias = discord.Interaction[Any]
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
-_LONGEST = 1_900  # characters of an answer; what is longer goes into a file
+_NAME = "privacy.md"  # of an answer that is too long for a message
 _LARGEST_FILE = 8_000_000  # bytes; Discord takes a little more
 _PATTERN = re.compile(r"carina:privacy:(?P<answer>erase|keep)")
 _SURE = (
     "Erase all of it? What you said, what was said to you alone and what was remembered of you goes, here and in every "
     "place. It cannot be brought back. Whether you are heard afterwards is another question: `/privacy optout`."
 )
-
-_log = structlog.get_logger(__name__)
 
 
 def install_privacy(tree: Tree, privacy: Privacy) -> None:
@@ -54,17 +50,18 @@ _Work: TypeAlias = Callable[[Interaction, Privacy, Approver], Awaitable[None]]
 def _command(name: str, description: str, privacy: Privacy, work: _Work) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name=name, description=description)
     async def command(interaction: Interaction) -> None:
-        await interaction.response.defer(ephemeral=True)
+        if not await defer(interaction):
+            return
         try:
             await work(interaction, privacy, approver_of(interaction, "command"))
         except UserError as error:
-            await _tell(interaction, str(error))
+            await tell(interaction, str(error))
 
     return command
 
 
 async def _see(interaction: Interaction, privacy: Privacy, who: Approver) -> None:
-    await _tell(interaction, "\n".join(seen_lines(await privacy.see(who.person, who))))
+    await tell(interaction, "\n".join(seen_lines(await privacy.see(who.person, who))), file_name=_NAME)
 
 
 async def _export(interaction: Interaction, privacy: Privacy, who: Approver) -> None:
@@ -76,14 +73,14 @@ async def _export(interaction: Interaction, privacy: Privacy, who: Approver) -> 
         text = (
             "That is more than fits into a file here. Whoever runs me gets it with `carina privacy export`: ask them."
         )
-        await _tell(interaction, text)
+        await tell(interaction, text)
         return
-    await _tell(interaction, "Everything I keep about you:", file=discord.File(io.BytesIO(data), filename=name))
+    await tell(interaction, "Everything I keep about you:", file=discord.File(io.BytesIO(data), filename=name))
 
 
 def _chooser(choice: Choice | None) -> _Work:
     async def work(interaction: Interaction, privacy: Privacy, who: Approver) -> None:
-        await _tell(interaction, await privacy.choose(who.person, who, choice))
+        await tell(interaction, await privacy.choose(who.person, who, choice))
 
     return work
 
@@ -95,7 +92,7 @@ async def _ask_to_erase(interaction: Interaction, privacy: Privacy, who: Approve
     view.add_item(discord.ui.Button(label="Erase everything", style=erase, custom_id="carina:privacy:erase"))
     view.add_item(discord.ui.Button(label="Keep it", style=keep, custom_id="carina:privacy:keep"))
     view.stop()  # pressed, it is heard by the handler below, also after a restart
-    await _tell(interaction, "\n".join([*seen, _SURE]), view=view)
+    await tell(interaction, "\n".join([*seen, _SURE]), view=view)
 
 
 def _buttons(privacy: Privacy) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
@@ -115,27 +112,17 @@ def _buttons(privacy: Privacy) -> type[discord.ui.DynamicItem[discord.ui.Button[
             return cls(match["answer"], item)
 
         async def callback(self, interaction: Interaction) -> Any:
-            await interaction.response.defer(ephemeral=True, thinking=True)
+            if not await defer(interaction):
+                return
             if self.answer == "keep":
-                await _tell(interaction, "Nothing was erased.")
+                await tell(interaction, "Nothing was erased.")
                 return
             who = approver_of(interaction, "button")
             try:
                 receipt = await privacy.erase(who.person, who)
             except UserError as error:
-                await _tell(interaction, str(error))
+                await tell(interaction, str(error))
                 return
-            await _tell(interaction, "\n".join(receipt_lines(receipt)))
+            await tell(interaction, "\n".join(receipt_lines(receipt)), file_name=_NAME)
 
     return Confirm
-
-
-async def _tell(interaction: Interaction, text: str, **more: Any) -> None:
-    """Answer who asked. When that cannot be said any more, what was done stands; `/privacy see` shows it."""
-    if len(text) > _LONGEST:
-        more.setdefault("file", discord.File(io.BytesIO(text.encode()), filename="privacy.md"))
-        text = f"{text[:_LONGEST]}\n(the whole of it is in the file)"
-    try:
-        await interaction.followup.send(text, ephemeral=True, **more)
-    except REFUSED as why:
-        _log.warning("interaction_unanswered", reason=str(why), hint="what was done stands")

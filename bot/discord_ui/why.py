@@ -4,7 +4,6 @@ Buttons, the choice among memories and the form hold ids alone and are heard by 
 as they are to be seen, restarts or not; whether somebody may do it is decided when they do it.
 """
 
-import io
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias, cast
@@ -13,6 +12,7 @@ import discord
 import structlog
 from discord import app_commands
 
+from bot.discord_ui.answering import Interaction, defer, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.errors import UserError
 from bot.policy import Change
@@ -27,7 +27,6 @@ from sources.discord.reading import author_of
 from sources.discord.settings import DiscordSettings
 from sources.text import one_line
 
-Interaction: TypeAlias = discord.Interaction[Any]
 Tree: TypeAlias = app_commands.CommandTree[Any]
 Ask: TypeAlias = Callable[[Interaction], Awaitable[Curious]]
 
@@ -39,7 +38,6 @@ _PICK = re.compile(PICK)
 _FORM = re.compile(rf"carina:why:text:(?P<id>{_ID}):(?P<mark>[0-9a-f]{{12}})")
 _NAMED = re.compile(r"(?:https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/)?(\d{1,20})")
 
-_LONGEST = 1_900  # characters of an answer; what is longer goes into a file
 _FULL = 1_500  # characters of one memory that is shown by itself
 _OPTIONS = 25  # that Discord takes in one select menu
 _FIELD = 4_000  # characters that Discord takes in one field of a form
@@ -75,7 +73,7 @@ def _command(why: Why, ask: Ask) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="why", description="What my last answer here was made from, or the one you name")
     @app_commands.describe(message="Link or id of one of my answers here; without it the newest one")
     async def command(interaction: Interaction, message: app_commands.Range[str, 0, 120] = "") -> None:
-        if not await _defer(interaction):
+        if not await defer(interaction):
             return
         named = _NAMED.fullmatch(message.strip())
         if message.strip() and named is None:
@@ -89,7 +87,7 @@ def _command(why: Why, ask: Ask) -> app_commands.Command[Any, ..., None]:
 
 def _menu(why: Why, ask: Ask) -> app_commands.ContextMenu:
     async def menu(interaction: Interaction, message: discord.Message) -> None:
-        if await _defer(interaction):
+        if await defer(interaction):
             await _explain(interaction, why.of_message(await ask(interaction), str(message.id)))
 
     return app_commands.ContextMenu(name=MENU, callback=menu)
@@ -164,7 +162,7 @@ def _buttons(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Butto
                 case Change.NARROW:
                     await _do(interaction, ask, lambda curious: why.narrow(curious, kind, identifier))
                 case _:
-                    if await _defer(interaction):
+                    if await defer(interaction):
                         await _tell(interaction, "This button means nothing to me.")
 
     return Press
@@ -181,7 +179,7 @@ def _picks(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Select[
             return cls(cast("discord.ui.Select[Any]", item))
 
         async def callback(self, interaction: Interaction) -> Any:
-            if not await _defer(interaction):
+            if not await defer(interaction):
                 return
             kind, _, identifier = (self.item.values or [""])[0].partition(":")
             try:
@@ -196,7 +194,7 @@ def _picks(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Select[
 
 
 async def _do(interaction: Interaction, ask: Ask, change: Callable[[Curious], Awaitable[str]]) -> None:
-    if not await _defer(interaction):
+    if not await defer(interaction):
         return
     try:
         words = await change(await ask(interaction))
@@ -216,7 +214,7 @@ async def _open_form(interaction: Interaction, why: Why, curious: Curious, ident
             size = f"{len(memory.text):,} characters, and a form takes {_FIELD:,}"
             raise UserError(f"It has {size}. Tell me in words what to change, or forget it and tell me anew.")
     except UserError as error:
-        if await _defer(interaction):
+        if await defer(interaction):
             await _tell(interaction, str(error))
         return
     form = discord.ui.Modal(
@@ -262,23 +260,6 @@ def _escape(text: str) -> str:
     return discord.utils.escape_markdown(text, as_needed=True)
 
 
-async def _defer(interaction: Interaction) -> bool:
-    """Tell Discord that an answer is coming; False when it is too late, and then nothing is done."""
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except REFUSED as reason:
-        _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
-        return False
-    return True
-
-
 async def _tell(interaction: Interaction, text: str, view: discord.ui.View | None = None) -> None:
-    """Answer who asked. When that cannot be said any more, what was done stands nevertheless."""
     more: dict[str, Any] = {} if view is None else {"view": view}
-    if len(text) > _LONGEST:
-        more["file"] = discord.File(io.BytesIO(text.encode()), filename="why.md")
-        text = f"{text[:_LONGEST]}\n(the whole of it is in the file)"
-    try:
-        await interaction.followup.send(text, ephemeral=True, **more)
-    except REFUSED as reason:
-        _log.warning("interaction_unanswered", reason=str(reason), hint="what was done stands")
+    await tell(interaction, text, file_name="why.md", **more)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from tests.service.asking import asking_town, unscripted
 from tests.service.towns import NO_MERGING, Town, town
 
 HASTY = "[model]\ntimeout_seconds = 2\nstall_seconds = 1\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
@@ -46,6 +47,19 @@ async def named_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
         await made.service.start()
         yield made
         await made.service.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+    """The same with an agent that has to ask before it keeps anything."""
+    async with asking_town(tmp_path_factory.mktemp("asking")) as made:
+        yield made
+
+
+@pytest.fixture
+def asking(asking_first: Town) -> Iterator[Town]:
+    """Likewise, for one test."""
+    yield from unscripted(asking_first)
 
 
 @pytest.fixture

@@ -1,17 +1,14 @@
 """Answering by commands, seeing the details, and requests that come from direct messages."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 
 from tests.service.asking import (
     DONE,
     ONCE_LABELS,
     WAITS,
     as_seen,
-    asking_town,
     asks,
     card_of,
     carry,
@@ -27,24 +24,12 @@ from tests.service.asking import (
     said_in,
     status_of,
     times_kept,
-    unscripted,
     waiting,
 )
 from tests.service.towns import Town
 from tests.wire.model import Answer, Calls
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
-    async with asking_town(tmp_path_factory.mktemp("asking")) as made:
-        yield made
-
-
-@pytest.fixture
-def asking(asking_first: Town) -> Iterator[Town]:
-    yield from unscripted(asking_first)
 
 
 # ------------------------------------------------------------------------------------------------------- commands

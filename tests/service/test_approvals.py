@@ -2,17 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
-import pytest_asyncio
 
 from tests.service.asking import (
     DONE,
     LABELS,
     WAITS,
     as_seen,
-    asking_town,
     change,
     decided,
     final,
@@ -27,24 +24,12 @@ from tests.service.asking import (
     said_in,
     status_of,
     times_kept,
-    unscripted,
     waiting,
 )
 from tests.service.towns import Town, until
 from tests.wire.model import Answer, Slow
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
-    async with asking_town(tmp_path_factory.mktemp("asking")) as made:
-        yield made
-
-
-@pytest.fixture
-def asking(asking_first: Town) -> Iterator[Town]:
-    yield from unscripted(asking_first)
 
 
 async def test_the_whole_way_from_the_question_to_the_answer(asking: Town) -> None:
