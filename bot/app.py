@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot import control
+from bot.admission import Admission, configured_rules
 from bot.approving import Approvals, approval_terms
 from bot.broker import Broker
 from bot.chat import Chat
@@ -56,6 +57,7 @@ class App:
     approvals: Approvals
     halt: Halt
     privacy: Privacy
+    admission: Admission
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -68,6 +70,7 @@ class App:
             **self.approvals.handlers(),
             **self.halt.handlers(),
             **self.privacy.handlers(),
+            **self.admission.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
@@ -82,6 +85,7 @@ class App:
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
                 listening.append(tasks.create_task(self.approvals.watch(), name="expiry of requests"))
                 listening.append(tasks.create_task(self.privacy.eraser.run(), name="erasures"))
+                listening.append(tasks.create_task(self.admission.run(), name="strangers"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -139,16 +143,21 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         await choices.load()
         router.withheld = choices.withheld
         settle = functools.partial(router.taken_in, _SETTLE_SECONDS)
-        eraser = Eraser(constellations, folder.path, clock, settle, router.moved)
+        admission = Admission(constellations, house_id, broker.terms, clock, approvals.resume)
+        admission.configured = configured_rules(config)
+        await admission.load()
+        eraser = Eraser(constellations, folder.path, clock, settle, router.moved, admission.load)
         privacy = Privacy(constellations, approvals.people, choices, eraser, clock)
         desk.halted = lambda: halt.since
         why = Why(constellations, house_id, approvals.people, clock)
         operations = Operations(constellations, house_id, router.answer)
-        desks = Desks(desk, approvals, halt, privacy, why, operations)
+        desks = Desks(desk, approvals, halt, privacy, why, operations, admission)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, desks)
-        yield App(router, chat, operations, desk, approvals, halt, privacy, connected, events, endpoints, folder)
+        yield App(
+            router, chat, operations, desk, approvals, halt, privacy, admission, connected, events, endpoints, folder
+        )
 
 
 def open_folder(config: Config) -> DataFolder:

@@ -36,7 +36,7 @@ _log = structlog.get_logger("bot.erasing")
 
 
 async def _settled() -> None:
-    """Where nothing is heard."""
+    """Where nothing is heard and nothing kept in memory."""
 
 
 def _nobody(_house: ConstellationId, _turns: Sequence[TurnId]) -> None:
@@ -47,7 +47,8 @@ def _nobody(_house: ConstellationId, _turns: Sequence[TurnId]) -> None:
 class Eraser:
     """Erases people from one data folder.
 
-    `settle` waits until what was heard before is stored; `moved` tells running turns to look again.
+    `settle` waits until what was heard before is stored; `moved` tells running turns to look again; `erased` is awaited
+    before the receipt, so that nothing is left in memory that stands in the files no more.
     """
 
     constellations: Constellations
@@ -55,6 +56,7 @@ class Eraser:
     clock: Clock
     settle: Callable[[], Awaitable[None]] = _settled
     moved: Callable[[ConstellationId, Sequence[TurnId]], None] = _nobody
+    erased: Callable[[], Awaitable[None]] = _settled
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
     _beginning: set[asyncio.Task[asyncio.Future[Erasure]]] = field(default_factory=set, init=False)
@@ -123,6 +125,7 @@ class Eraser:
         words = await self._samples(houses, person)
         receipt: dict[str, Any] = {"stores": [await self._erase_house(house, erasure) for house in houses]}
         receipt["stores"].append(await self._erase_identities(person))
+        await self.erased()
         searched = await asyncio.to_thread(traces.search, self.folder, words)
         now = self.clock()
         receipt |= {

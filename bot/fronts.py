@@ -4,6 +4,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from bot.admission import Admission
 from bot.approving import Approvals
 from bot.config import Config
 from bot.desk import Desk
@@ -25,6 +26,7 @@ class Desks:
     privacy: Privacy
     why: Why
     operations: Operations
+    admission: Admission
 
 
 class _Connect(Protocol):

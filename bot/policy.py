@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, StrEnum
 
+from bot.errors import UserError
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.ids import PersonId
 from memory.requests import Kind, Need, Request, Status, Verdict, may_answer
@@ -35,6 +36,7 @@ class Action(StrEnum):
     PERMITS = "see requests and lasting permissions"
     REVOKE = "end a lasting permission"
     AUDIT = "read the record of permissions"
+    PEOPLE = "let people in, shut them out, and see whom"
     HALT = "halt everything and release it"
     INBOX = "see what arrived and have it tried again"
     PRIVACY = "see, export, pause and erase what is kept about themselves"
@@ -53,6 +55,7 @@ _LEAST = {
     Action.PERMITS: Standing.ADMIN,
     Action.REVOKE: Standing.ADMIN,
     Action.AUDIT: Standing.OWNER,
+    Action.PEOPLE: Standing.OWNER,
     Action.HALT: Standing.ADMIN,
     Action.INBOX: Standing.ADMIN,
     Action.PRIVACY: Standing.PERSON,
@@ -112,6 +115,12 @@ def may(people: People, who: Approver, action: Action) -> bool:
     """Whether somebody may give a command of that right."""
     order = list(Standing)
     return order.index(standing(people, who)) <= order.index(_LEAST[action])
+
+
+def require(people: People, who: Approver, action: Action) -> None:
+    """Raise UserError, in words for them, when somebody may not give a command of that right."""
+    if not may(people, who, action):
+        raise UserError(f"Only {_LEAST[action].value} may {action.value}.")
 
 
 def table() -> list[tuple[Action, Standing]]:

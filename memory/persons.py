@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from memory import archival, block_log, grants, inbox, messages, outbox, privacy, requests, turns, usage
+from memory import admission, archival, block_log, grants, inbox, messages, outbox, privacy, requests, turns, usage
 from memory.database import Rows, Tx
 from memory.ids import PersonId
 
@@ -38,6 +38,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
     _store("requests", requests, "permission_requests", "permission_votes"),
     _store("archival", archival, "archival_entries"),
+    _store("admission", admission, "people_rules", "pairing_codes"),
     _store(
         "blocks",
         block_log,

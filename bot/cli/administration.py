@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bot import control
+from bot.admission import Admission, configured_rules
 from bot.app import open_folder
 from bot.approving import Approvals, approval_terms
 from bot.broker import Broker
@@ -164,6 +165,11 @@ async def privacy_erase(config: Config, person: str, *, as_json: bool) -> None:
         _print_lines(receipt_lines(receipt))
 
 
+async def tell(config: Config, operation: str, empty: str, *, as_json: bool, **arguments: Any) -> None:
+    """Have something done or looked up, and print the rows that come of it."""
+    _print(await _ask(config, operation, **arguments), as_json=as_json, empty=empty)
+
+
 def invite(application: str) -> str:
     """The install link for an application. Raises CallError for what is no id."""
     if not re.fullmatch(r"[0-9]{1,20}", application):
@@ -188,9 +194,12 @@ async def _ask(config: Config, operation: str, within: float | None = 30, **argu
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             choices = Choices(constellations, utc_now)
             await choices.load()
+            admission = Admission(constellations, house, approvals.broker.terms, utc_now, lambda: None)
+            admission.configured = configured_rules(config)
             eraser = Eraser(constellations, folder.path, utc_now)
             privacy = Privacy(constellations, approvals.people, choices, eraser, utc_now)
-            handlers = {**operations.handlers(), **approvals.handlers(), **privacy.handlers()}
+            doors = operations, approvals, privacy, admission
+            handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)
 
 

@@ -13,6 +13,7 @@ import typer
 from bot import logs
 from bot.cli import administration, chatting, serving, status
 from bot.cli.ending import explained, logged
+from bot.cli.people import add_people
 from bot.cli.version import version
 from bot.config import Config, load_here
 from bot.errors import CallError, ConfigError
@@ -274,3 +275,6 @@ def _configure() -> Config:
 def _log(config: Config, *, as_json: bool = False, level: str = "info") -> None:
     redactor = Redactor(config.secrets())
     logs.setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
+
+
+add_people(app, _administer)

@@ -274,7 +274,7 @@ class DiscordSettings(Section):
     allow: People = People()
     deny: People = People()
     admins: Admins = Admins()
-    dm: Literal["everyone", "shared", "allowed", "off"] = "shared"
+    dm: Literal["everyone", "shared", "pair", "allowed", "off"] = "pair"
     owner_places: frozenset[DiscordId] = frozenset()
     auto_thread: bool = False
     merge_seconds: Annotated[float, AfterValidator(_check_merge)] = 0.5

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import discord
 
@@ -11,6 +12,7 @@ from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
+from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.why import install_why
 from bot.fronts import Desks
@@ -20,7 +22,7 @@ from sources.base import Front
 from sources.discord.client import Commands
 from sources.discord.hearing import text_mark
 from sources.discord.readback import Known
-from sources.discord.settings import Direct, DiscordSettings, Mode, People
+from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 from sources.discord.source import DiscordSource, DiscordStatus, Wiring
 
 _COMPARED = 50  # stored messages of a place that are compared with its history after a time away
@@ -55,9 +57,10 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
             note=functools.partial(desk.set_mark, _MARK),
         ),
         withheld=desks.privacy.choices.withheld,
+        knocks=desks.admission.knocks,
         clock=clock,
     )
-    settings = settings_of(config)
+    settings = replace(settings_of(config), decided=Decided(desks.admission.rules))
     source = DiscordSource(settings, wiring)
     desk.front_states["discord"] = lambda: _words(source.status)
     return Front(source, source.endpoint, source.pause)
@@ -69,6 +72,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_halt(tree, desks.halt)
     install_privacy(tree, desks.privacy)
     install_why(tree, desks.why, settings)
+    install_people(tree, desks.admission)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
 
 

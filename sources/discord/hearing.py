@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memory.admission import Rule
 from memory.audience import Trust
 from memory.ids import PersonId
 from sources.base import Attachment, BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
@@ -55,30 +56,50 @@ def admitted(author: Author, spot: Spot, settings: DiscordSettings, *, shares_gu
     """Whether this person may talk here at all. The owner always may."""
     if author.id == settings.owner_id:
         return True
-    roles = frozenset(author.roles)
-    if author.id in settings.deny.persons or roles & settings.deny.roles or spot.guild in settings.deny.guilds:
+    if shut_out(author, spot, settings):
         return False
     allow = settings.allow
     if spot.direct:
+        let_in = author.id in allow.persons or settings.decided.says(Rule.ALLOW, author.id)
         match settings.direct:
             case Direct.OFF:
                 return False
             case Direct.EVERYONE:
                 return True
             case Direct.SHARED if not allow.persons and not allow.roles:
-                return shares_guild
+                return shares_guild or let_in
             case _:
-                return author.id in allow.persons
-    if allow.guilds and spot.guild not in allow.guilds:
-        return False
-    return not (allow.persons or allow.roles) or author.id in allow.persons or bool(roles & allow.roles)
+                return let_in
+    return not (allow.persons or allow.roles) or _approved(author, settings)
+
+
+def shut_out(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
+    """Whether the person, one of their roles or the guild is denied, or the guild is none of those allowed."""
+    deny = settings.deny
+    if author.id in deny.persons or not deny.roles.isdisjoint(author.roles):
+        return True
+    if settings.decided.says(Rule.DENY, author.id, author.roles):
+        return True
+    return spot.guild is not None and not settings.takes_guild(spot.guild)
+
+
+def may_ask_in(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
+    """Whether somebody who is not admitted here is told how to be let in."""
+    return spot.direct and settings.direct is Direct.PAIR and not shut_out(author, spot, settings)
+
+
+def _approved(author: Author, settings: DiscordSettings) -> bool:
+    """Whether the person, or one of their roles in this guild, was let in by name: configured, or decided since."""
+    allow = settings.allow
+    if author.id in allow.persons or not allow.roles.isdisjoint(author.roles):
+        return True
+    return settings.decided.says(Rule.ALLOW, author.id, author.roles)
 
 
 def trust_of(author: Author, settings: DiscordSettings) -> Trust:
     if author.id == settings.owner_id:
         return Trust.OWNER
-    approved = author.id in settings.allow.persons or settings.allow.roles & frozenset(author.roles)
-    return Trust.APPROVED if approved else Trust.STRANGER
+    return Trust.APPROVED if _approved(author, settings) else Trust.STRANGER
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 import aiohttp
 import discord
 
-from memory.ids import PersonId
+from memory.ids import PersonId, PlaceId
+from sources.base import Speaker
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -65,6 +66,8 @@ class Link:
         self.hooks: Recent[int, None] = Recent(1_000)
         self.withheld: Callable[[PersonId], bool] = lambda _person: False
         """Whether a person chose that nothing they say is heard: then it is not quoted either."""
+        self.knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
+        """Told who wrote directly without being let in, and where; never what."""
 
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))

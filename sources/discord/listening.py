@@ -21,7 +21,7 @@ from sources.discord.hearing import Author, Heard, Reaction, Surroundings
 from sources.discord.lanes import Lanes
 from sources.discord.link import Link, Recent
 from sources.discord.looking import Lookout
-from sources.discord.places import Spot, person_id, place_of, spot_of
+from sources.discord.places import Spot, direct_place, person_id, place_of, spot_of
 from sources.discord.reading import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.settings import DiscordSettings, Mode
 from sources.fetch import Fetcher
@@ -109,6 +109,7 @@ class Ears:
 
     def _weigh(self, message: discord.Message, heard: Heard, spot: Spot, shared: tuple[int, ...]) -> Waiting:
         if not hearing.admitted(heard.author, spot, self._settings, shares_guild=bool(shared)):
+            self._knock(heard.author, spot)
             return None
         outcome = hearing.hearing(heard, spot, self._settings)
         offered = offered_of(message)
@@ -122,6 +123,11 @@ class Ears:
             self._give(hearing.with_files(notification, (one for one, _ in files)))
             return None
         return self._complete(message, heard, notification, files, idle=idle, threads=threads)
+
+    def _knock(self, author: Author, spot: Spot) -> None:
+        """Somebody who is not let in wrote: that is all that is passed on of it."""
+        if hearing.may_ask_in(author, spot, self._settings) and not self._link.withheld(person_id(author.id)):
+            self._link.knocks(hearing.speaker_of(author, self._settings), direct_place(author.id))
 
     def _wants_thread(self, message: discord.Message, heard: Heard, spot: Spot) -> bool:
         public = spot.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import discord
 import structlog
 
+from memory.admission import Rule
 from memory.faults import call_point, outside
 from sources.discord.hearing import background_line, readable
 from sources.discord.link import REFUSED, Link, Recent
@@ -91,7 +92,7 @@ class Lookout:
         """Guilds in which the person of direct messages is; None when that must be asked."""
         if not spot.direct or spot.person is None or spot.person == self._settings.owner_id:
             return ()
-        counted = [guild for guild in self._client.guilds if self._counts(guild.id)]
+        counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
         if self._client.intents.members:
             seen = tuple(guild.id for guild in counted if guild.get_member(spot.person) is not None)
             if seen or all(guild.chunked for guild in counted):
@@ -105,13 +106,9 @@ class Lookout:
                 shared.append(guild.id)
         return tuple(shared)
 
-    def _counts(self, guild: int) -> bool:
-        allowed = self._settings.allow.guilds
-        return guild not in self._settings.deny.guilds and (not allowed or guild in allowed)
-
     async def _fetch_shared(self, spot: Spot) -> tuple[int, ...]:
         person = spot.person or 0
-        counted = [guild for guild in self._client.guilds if self._counts(guild.id)][:MAX_GUILDS]
+        counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)][:MAX_GUILDS]
         members = await asyncio.gather(*(self.member(guild, person) for guild in counted))
         return tuple(guild.id for guild, member in zip(counted, members, strict=True) if member is not None)
 
@@ -143,7 +140,9 @@ class Lookout:
         return [line async for line in lines]
 
     def _line(self, message: discord.Message) -> str:
-        if message.author.id in self._settings.deny.persons or self._link.withheld(person_id(message.author.id)):
+        denied = message.author.id in self._settings.deny.persons
+        denied = denied or self._settings.decided.says(Rule.DENY, message.author.id)
+        if denied or self._link.withheld(person_id(message.author.id)):
             return ""
         text = readable(heard_of(message, self._link), self._link.me)
         return background_line(message.author.display_name, text) if text else ""

@@ -163,7 +163,7 @@ class Readback:
         member = message.author
         if message.guild is not None and not isinstance(member, discord.Member):
             member = await self._lookout.member(message.guild, member.id) or member
-            if not isinstance(member, discord.Member) and self._settings.deny.roles:
+            if not isinstance(member, discord.Member) and self._settings.denies_roles:
                 return None
         return author_of(member)
 

@@ -1,10 +1,12 @@
 """What the owner configures about Discord, as plain values; composition fills it from file and environment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import SecretStr
+
+from memory.admission import Rule
 
 
 class Mode(StrEnum):
@@ -24,7 +26,9 @@ class Direct(StrEnum):
 
     EVERYONE = "everyone"
     SHARED = "shared"
-    """Everybody who is in a guild with the bot (the default)."""
+    """Everybody who is in a guild with the bot."""
+    PAIR = "pair"
+    """Those who were let in; anybody else is told a code by which the owner can let them in."""
     ALLOWED = "allowed"
     OFF = "off"
     """Only the owner's."""
@@ -42,6 +46,37 @@ class People:
     persons: frozenset[int] = frozenset()
     roles: frozenset[int] = frozenset()
     guilds: frozenset[int] = frozenset()
+
+
+def role_subject(role: int) -> str:
+    """How a role stands among those who were let in or shut out by command; ids of roles are unique in all guilds."""
+    return f"discord:role:{role}"
+
+
+def guild_subject(guild: int) -> str:
+    return f"discord:guild:{guild}"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was decided by command, as it is at this moment: the mapping changes while the service runs.
+
+    `rules` is by "discord:<user>", `role_subject` and `guild_subject`.
+    """
+
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+
+    def says(self, rule: Rule, person: int, roles: Iterable[int] = (), guild: int | None = None) -> bool:
+        """Whether that rule stands for the person, one of the roles, or the guild."""
+        subjects = [f"discord:{person}", *map(role_subject, roles)]
+        subjects += [] if guild is None else [guild_subject(guild)]
+        return any(self.rules.get(subject) is rule for subject in subjects)
+
+    @property
+    def denies_roles(self) -> bool:
+        """Whether any role is shut out."""
+        prefix = role_subject(0)[:-1]
+        return any(rule is Rule.DENY and subject.startswith(prefix) for subject, rule in self.rules.items())
 
 
 @dataclass(frozen=True)
@@ -72,7 +107,20 @@ class DiscordSettings:
     """How long no guild must arrive before the connection counts as ready."""
     sharded: bool = False
     """Start with shards at once; when Discord demands them they are used anyway."""
+    decided: Decided = field(default_factory=Decided)
 
     def mode(self, chain: tuple[int, ...]) -> Mode:
         """The mode of a place named by these ids, narrowest first."""
         return next((self.modes[one] for one in chain if one in self.modes), self.default_mode)
+
+    def takes_guild(self, guild: int) -> bool:
+        """Whether people may talk in that guild at all."""
+        if guild in self.deny.guilds or self.decided.rules.get(guild_subject(guild)) is Rule.DENY:
+            return False
+        allowed = self.allow.guilds
+        return not allowed or guild in allowed or self.decided.rules.get(guild_subject(guild)) is Rule.ALLOW
+
+    @property
+    def denies_roles(self) -> bool:
+        """Whether somebody's roles can shut them out."""
+        return bool(self.deny.roles) or self.decided.denies_roles

@@ -12,8 +12,8 @@ import structlog
 
 from memory.clock import Clock, utc_now
 from memory.faults import call_point, outside
-from memory.ids import PersonId
-from sources.base import Deliver, Notification
+from memory.ids import PersonId, PlaceId
+from sources.base import Deliver, Notification, Speaker
 from sources.discord.client import Commands, PlainClient, ShardedClient, make_client
 from sources.discord.errors import GatewayRefused, MissingIntent, WrongToken
 from sources.discord.lanes import Lanes
@@ -60,6 +60,8 @@ class Wiring:
     commands: Commands | None = None
     withheld: Callable[[PersonId], bool] = lambda _: False
     """Whether a person chose that nothing they say is heard."""
+    knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
+    """Told who wrote directly without being let in, and where."""
     clock: Clock = utc_now
 
 
@@ -105,7 +107,7 @@ class DiscordSource:
         self._settings = settings
         self._wiring = wiring
         self._link = Link()
-        self._link.withheld = wiring.withheld
+        self._link.withheld, self._link.knocks = wiring.withheld, wiring.knocks
         self._standing = _Standing(sharded=settings.sharded)
         self._lanes: Lanes | None = None
         self._paused = False

@@ -27,6 +27,7 @@ PEOPLE, CHANNELS = 50, 20
 _SETTINGS = """[discord]
 default_mode = "mention"
 merge_seconds = 0
+dm = "shared"
 [limits]
 person_per_hour = 0
 guild_per_hour = 0

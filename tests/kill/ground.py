@@ -21,6 +21,7 @@ TOML = """
 [discord]
 default_mode = "open"
 merge_seconds = 0
+dm = "shared"
 """
 PREVIEW_SECONDS = "0.25"
 GREETING = "good morning to you too"

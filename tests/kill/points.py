@@ -19,6 +19,11 @@ EXEMPT = {
     "why.forget": "*Forget* under `/why`",
     "why.correct": "the form of *Correct* under `/why`",
     "why.narrow": "*Only in DM* under `/why`",
+    # A stranger's message is told a code and no more, which costs no turn; `tests/service/test_pairing.py` kills there.
+    "admission.knock": "somebody writes who is not let in",
+    "admission.redeem": "`/pair approve` and `carina pair approve`",
+    "admission.rule": "`/people allow|deny` and `carina people`",
+    "admission.withdraw": "`/people forget`, `/pair revoke` and `carina people forget`",
     # A person's commands, not messages; `tests/service/test_privacy.py` kills an erasure at its points.
     "privacy.choose": "`/privacy pause`, `optout` and `resume`, and `carina privacy`",
     "privacy.begin": "`/privacy erase` and `carina privacy erase`",

@@ -256,7 +256,7 @@ PLACES = (
         "in_a_thread",
         act=ask_with_a_file,
         points=frozenset({"discord.thread", "discord.attachment", "discord.lines"}),
-        toml='[discord]\ndefault_mode = "mention"\nauto_thread = true\nmerge_seconds = 0\n',
+        toml='[discord]\ndefault_mode = "mention"\nauto_thread = true\nmerge_seconds = 0\ndm = "shared"\n',
         where="thread",
         restarts=ONLY_SOON,
     ),

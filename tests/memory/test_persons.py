@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory import archival, blocks, grants, inbox, messages, outbox, persons, requests, turns, usage, vectors
+from memory import admission, archival, blocks, grants, inbox, messages, outbox, persons, requests, turns, usage, vectors
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
@@ -42,7 +42,11 @@ STRUCTURE = {
     "sqlite_sequence": "of SQLite",
 }
 """Tables without words of people."""
-NUMBERS = {"model_usage": "what a call cost", "memory_block_writers": "which number a writer has in a block"}
+NUMBERS = {
+    "people_rules": "who is let in or shut out, by id",
+    "model_usage": "what a call cost",
+    "memory_block_writers": "which number a writer has in a block",
+}
 """Registered, but nothing to be heard: no audience."""
 PLACES = {
     "places": "names of places, with their audience; about nobody",
@@ -153,6 +157,8 @@ def lived(tx: Tx) -> None:
         tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
     )
     asked(tx, running)
+    admission.set_rule(tx, ANN, admission.Rule.ALLOW, BOB, NOON)
+    admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
 
@@ -206,7 +212,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     lived(tx)
     exported = {store.name: json.dumps(store.export(tx, ANN)) for store in persons.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
-        "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks",
+        "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission",
     }  # fmt: skip
 
 

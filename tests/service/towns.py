@@ -30,8 +30,12 @@ class Town:
     olga: Person
 
     def configure(self, discord: str = NO_MERGING, toml: str = "") -> None:
-        """Write the file: `discord` is what the table [discord] says, `toml` what stands before it."""
-        self.service.file.write_text(f"{toml}\n[discord]\n{discord}\n", "utf-8")
+        """Write the file: `discord` is what the table [discord] says, `toml` what stands before it.
+
+        Members of the guild may write directly, unless it says otherwise.
+        """
+        direct = "" if "dm =" in discord else 'dm = "shared"\n'
+        self.service.file.write_text(f"{toml}\n[discord]\n{direct}{discord}\n", "utf-8")
 
     def member(self, name: str, *, nick: str | None = None) -> Person:
         """Somebody new in the guild."""

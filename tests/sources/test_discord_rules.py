@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from memory.admission import Rule
 from memory.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.ids import OutboxId
 from sources.base import Delivery, Kind, OutFile, PlaceKind, Quoted
@@ -28,7 +29,7 @@ from sources.discord.hearing import (
     trust_of,
 )
 from sources.discord.places import Spot, channel_number, guild_id, person_id, place_id, place_of, user_number
-from sources.discord.settings import Direct, DiscordSettings, Mode, People
+from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 from sources.discord.speaking import allowed_mentions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -128,6 +129,13 @@ COOK = Author(ANA, "Ana", roles={77: "Cooks"})
 PLAIN = Author(ANA, "Ana")
 
 
+def decided(subject: str, rule: Rule = Rule.ALLOW) -> Decided:
+    return Decided({subject: rule})
+
+
+LET_IN, SHUT_OUT = decided(person_id(ANA)), decided(person_id(ANA), Rule.DENY)
+
+
 @pytest.mark.parametrize(
     ("author", "where", "changes", "shares", "may"),
     [
@@ -137,6 +145,23 @@ PLAIN = Author(ANA, "Ana")
         (PLAIN, direct(ANA), {"direct": Direct.EVERYONE}, False, True),
         (PLAIN, direct(ANA), {"direct": Direct.ALLOWED}, True, False),
         (PLAIN, direct(ANA), {"direct": Direct.ALLOWED, "allow": People(frozenset({ANA}))}, False, True),
+        (PLAIN, direct(ANA), {"direct": Direct.PAIR}, True, False),
+        (PLAIN, direct(ANA), {"direct": Direct.PAIR, "allow": People(frozenset({ANA}))}, False, True),
+        (PLAIN, direct(ANA), {"direct": Direct.PAIR, "decided": LET_IN}, False, True),
+        (PLAIN, direct(ANA), {"direct": Direct.ALLOWED, "decided": LET_IN}, False, True),
+        (PLAIN, direct(ANA), {"direct": Direct.OFF, "decided": LET_IN}, True, False),
+        (PLAIN, direct(ANA), {"direct": Direct.EVERYONE, "decided": SHUT_OUT}, True, False),
+        (PLAIN, direct(ANA), {"decided": LET_IN, "deny": People(frozenset({ANA}))}, True, False),
+        (PLAIN, direct(4), {"decided": LET_IN}, True, True),
+        (Author(4, "Di"), spot(), {"decided": LET_IN}, False, True),
+        (PLAIN, spot(), {"decided": SHUT_OUT}, False, False),
+        (PLAIN, spot(), {"decided": LET_IN, "allow": People(frozenset({4}))}, False, True),
+        (COOK, spot(), {"decided": decided("discord:role:77", Rule.DENY)}, False, False),
+        (PLAIN, spot(), {"decided": decided("discord:role:77", Rule.DENY)}, False, True),
+        (COOK, spot(), {"decided": decided("discord:role:77"), "allow": People(frozenset({4}))}, False, True),
+        (PLAIN, spot(), {"decided": decided("discord:guild:10", Rule.DENY)}, False, False),
+        (PLAIN, spot(), {"decided": decided("discord:guild:10"), "allow": People(guilds=frozenset({9}))}, False, True),
+        (Author(OZ, "Oz"), spot(), {"decided": decided("discord:3", Rule.DENY)}, False, True),
         (PLAIN, direct(ANA), {"direct": Direct.OFF, "allow": People(frozenset({ANA}))}, True, False),
         (PLAIN, spot(), {"allow": People(frozenset({8}))}, True, False),
         (PLAIN, spot(), {"allow": People(frozenset({ANA}))}, True, True),
