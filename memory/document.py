@@ -13,6 +13,7 @@ from enum import StrEnum
 from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, VersionRange, VersionVector
 
 from memory import containers
+
 # Some of these are imported from here by others: whoever edits a document needs them.
 from memory.changes import CONTAINER, EDIT, Change, Note, Splice, Step, change_of, steps_of
 from memory.changes import SYSTEM as SYSTEM

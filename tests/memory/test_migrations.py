@@ -176,7 +176,8 @@ CONSTELLATION = """
 agent_groups agents archival_entries archival_fts erasures group_members inbox
 memory_block_archives memory_block_checkpoints memory_block_quarantine memory_block_repairs
 memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages
-migration_checksums model_usage outbox pairing_codes people_rules permission_audit permission_grants permission_requests permission_votes places
+migration_checksums model_usage outbox pairing_codes people_rules
+permission_audit permission_grants permission_requests permission_votes places
 shared_block_agents sqlite_sequence turn_steps turn_uses turns vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = "constellations cursors erasures migration_checksums places privacy_choices user_identities users"

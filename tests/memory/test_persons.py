@@ -7,7 +7,20 @@ from typing import Any
 
 import pytest
 
-from memory import admission, archival, blocks, grants, inbox, messages, outbox, persons, requests, turns, usage, vectors
+from memory import (
+    admission,
+    archival,
+    blocks,
+    grants,
+    inbox,
+    messages,
+    outbox,
+    persons,
+    requests,
+    turns,
+    usage,
+    vectors,
+)
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock

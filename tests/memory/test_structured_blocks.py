@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory import containers
-from memory.block_log import open_block, verify_block
+from memory.block_log import open_block
+from memory.block_repair import verify_block
 from memory.blocks import (
     BlockType,
     Permission,
