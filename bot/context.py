@@ -13,9 +13,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
+from bot.recalling import recalled, recalled_lines
 from bot.rules import EVERY, Rules
 from memory import blocks, inbox, messages, turns
 from memory.agents import Agent
+from memory.archival import Entry
 from memory.audience import OWNER, PUBLIC, Audience
 from memory.blocks import Block
 from memory.database import Rows
@@ -68,6 +70,8 @@ class Material:
     away: tuple[str, ...] = ()
     """Labels of blocks that are not in context."""
     history: tuple[messages.Message, ...] = ()
+    """What is in view of the conversation."""
+    recalled: tuple[Entry, ...] = ()
     used: Mapping[str, datetime] = field(default_factory=dict)
     """When tools whose rules remember it were called last, in earlier turns."""
 
@@ -103,6 +107,8 @@ def gather(rows: Rows, material: Material) -> Material:
     visible = blocks.visible_blocks(rows, material.agent.id, turn.scope, referred=turn.blocks)
     referenced = set(turn.blocks)
     place = inbox.place(rows, turn.place)
+    said = [each.message.text for each in material.asked if each.message.role == "user" and each.message.text]
+    history = _in_view(material.agent, list(_history(rows, turn, {found.message.id for found in material.asked})))
     return replace(
         material,
         place_name=place.name if place else "",
@@ -110,7 +116,8 @@ def gather(rows: Rows, material: Material) -> Material:
         stable=tuple(block for block in visible if block.id not in referenced),
         referenced=tuple(block for block in visible if block.id in referenced),
         away=tuple(blocks.away_labels(rows, material.agent.id, turn.scope, _AWAY)),
-        history=tuple(_history(rows, turn, {found.message.id for found in material.asked})),
+        history=tuple(history),
+        recalled=tuple(recalled(rows, turn, material.agent.id, said, history)),
     )
 
 
@@ -127,7 +134,7 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId]) -> Iterable[messages
 def render(material: Material, tools: Sequence[ToolSpec], *, last_step: bool = False) -> Request:
     """The request for the next model step. Pure: the same material gives the same request, byte for byte."""
     config = material.agent.config
-    conversation = _render_history(material)
+    conversation = list(_conversation(material.history))
     current = list(_render_current(material))
     answers = [step for step in material.steps if step.kind == "answer"]
     if last_step:
@@ -207,18 +214,21 @@ def estimate_tokens(text: str) -> int:
     return int((len(text) - wide) / 3.6 + wide * 1.1) + 1
 
 
-def _render_history(material: Material) -> list[Message]:
-    budget = int(material.agent.config.get("context_budget", DEFAULT_BUDGET))
+def _in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.Message]:
+    """The newest messages that the budget has room for."""
+    budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
     kept: list[messages.Message] = []
-    for message in reversed(material.history):
+    for message in reversed(history):
         budget -= estimate_tokens(message.text or message.tool_args or "") + 12
         if budget < 0:
             break
         kept.append(message)
     rows = list(reversed(kept))
-    if len(rows) < len(material.history):
+    if len(rows) < len(history):
         rows = rows[_beginning(rows) :]
-    return list(_conversation(rows))
+    while rows and rows[0].role in ("assistant", "tool"):
+        rows.pop(0)
+    return rows
 
 
 def _beginning(rows: Sequence[messages.Message]) -> int:
@@ -325,6 +335,9 @@ def _tail(material: Material) -> str:
     heard_by = readers(material.turn.scope.audience)
     parts = [f"[now in {where}; your answer is heard by: {heard_by}]"]
     parts += [render_block(block) for block in material.referenced]
+    if material.recalled:
+        lines = plain(recalled_lines(material.recalled))
+        parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')
     return "\n\n".join(parts)
 
 

@@ -168,7 +168,8 @@ class TurnRunner:
 
         def work(tx: Tx) -> None:
             turns.add_step(tx, turn, "answer", body, now)
-            turns.note_shown(tx, turn, context.shown_blocks(material))
+            recalled = [entry.id for entry in material.recalled]
+            turns.note_shown(tx, turn, context.shown_blocks(material), recalled)
             record(tx, turn, spent, now)
 
         await self._db.write(_ANSWER, work)

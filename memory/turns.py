@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import AgentId, BlockId, GroupId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.ids import AgentId, BlockId, EntryId, GroupId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 
 StepKind: TypeAlias = Literal["joined", "answer", "tool_started", "tool_result", "note"]
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
@@ -172,11 +172,14 @@ def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block"], row
     tx.insert("turn_uses", {**values, "audience": turn.scope.audience}, ignore=True)
 
 
-def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId]) -> None:
-    """Remember which blocks a model was shown, all in one statement."""
-    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT ?, 'block', value, ? FROM json_each(?)
-             WHERE true ON CONFLICT DO NOTHING"""
-    tx.run(sql, (turn.id, turn.scope.audience, json.dumps(list(blocks))))
+def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[EntryId] = ()) -> None:
+    """Remember which rows a model was shown, all in one statement; entries that are gone meanwhile are not noted."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'block', value, :audience
+             FROM json_each(:blocks) WHERE true
+             UNION ALL SELECT :turn, 'entry', id, :audience FROM archival_entries
+             WHERE id IN (SELECT value FROM json_each(:entries)) ON CONFLICT DO NOTHING"""
+    values: dict[str, Value] = {"turn": turn.id, "audience": turn.scope.audience}
+    tx.run(sql, {**values, "blocks": json.dumps(list(blocks)), "entries": json.dumps(list(entries))})
 
 
 def forget_uses(tx: Tx, kind: Literal["entry", "message"], rows: Iterable[str]) -> None:

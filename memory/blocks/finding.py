@@ -10,9 +10,10 @@ from memory.database import Row, Rows
 from memory.document import require_text
 from memory.errors import BlockNotFound
 from memory.ids import AgentId, BlockId
-from memory.schemas import parse_schema
+from memory.schemas import TEXT, dump_schema, parse_schema
 
 _NAMED = 40  # labels listed in an error
+_PLAIN = dump_schema(TEXT)
 
 
 def visible_blocks(
@@ -129,7 +130,7 @@ def _block(row: Row, agent: AgentId) -> Block:
         updated_at=from_text(updated_at),
         shared_from=(owner_name or owner) if shared else None,
         access=_access(BlockType(kind), Permission(own), given, shared=shared),
-        schema=parse_schema(schema),
+        schema=TEXT if schema == _PLAIN else parse_schema(schema),
     )
 
 

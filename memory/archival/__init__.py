@@ -1,0 +1,33 @@
+"""Archival entries: what an agent keeps for later and finds again by label, by listing or by searching.
+
+An entry holds words of a person, learned from a message in a turn; so that it can be forgotten wholly, it
+knows them all, and `delete` says which other rows hold its words. Nothing is merged across audiences.
+"""
+
+from memory.archival.entries import MAX_CONTENT, Deleted, Entry, NewEntry, Origin, checked_content, to_entry
+from memory.archival.persons import count_person, erase_person, export_person
+from memory.archival.reading import by_ids, categories, derived_messages, latest, read
+from memory.archival.storing import append, delete, insert, remove, store
+
+__all__ = [
+    "MAX_CONTENT",
+    "Deleted",
+    "Entry",
+    "NewEntry",
+    "Origin",
+    "append",
+    "by_ids",
+    "categories",
+    "checked_content",
+    "count_person",
+    "delete",
+    "derived_messages",
+    "erase_person",
+    "export_person",
+    "insert",
+    "latest",
+    "read",
+    "remove",
+    "store",
+    "to_entry",
+]

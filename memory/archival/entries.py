@@ -1,0 +1,171 @@
+"""What an archival entry is: the records, what may stand in one, and how it lies in its row."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import regex
+
+from memory.audience import Audience, Scope, Trust
+from memory.clock import from_text, to_text
+from memory.database import Row, Value
+from memory.errors import Refused
+from memory.fulltext import date_words, index_text, storable
+from memory.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+
+MAX_CONTENT = 30_000
+"""Characters in one entry: what an embedder is given at most."""
+
+_MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
+_CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_.-]+(?:/[\p{L}\p{M}\p{N}_.-]+)*")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where words come from: who hears the turn, how far to trust them, whose they are, from which message and turn."""
+
+    scope: Scope
+    trust: Trust
+    person: PersonId | None = None
+    message: MessageId | None = None
+    turn: TurnId | None = None
+
+
+@dataclass(frozen=True)
+class NewEntry:
+    """What is to be stored. `category` is a path such as "work/projects"; `importance` is 0 to 1."""
+
+    content: str
+    origin: Origin
+    label: str | None = None
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    importance: float = 0.5
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stored entry. `reinforcement` counts how often the same was stored again, `last_seen` when last.
+
+    `people` and `messages` are all whose words it holds and all it was learned from.
+    """
+
+    id: EntryId
+    agent: AgentId
+    label: str | None
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    importance: float
+    reinforcement: int
+    people: tuple[PersonId, ...]
+    messages: tuple[MessageId, ...]
+    turn: TurnId | None
+    audience: Audience
+    trust: Trust
+    created_at: datetime
+    updated_at: datetime
+    last_seen: datetime | None
+
+
+class Deleted(NamedTuple):
+    """A deleted entry as it was, and the messages that hold its words too."""
+
+    entry: Entry
+    messages: list[MessageId]
+
+
+def to_entry(row: Row) -> Entry:
+    """A row of the table as an entry."""
+    metadata = json.loads(row["metadata"])
+    person, message = row["person_id"], row["message_id"]
+    return Entry(
+        id=row["id"],
+        agent=row["agent_id"],
+        label=row["label"],
+        content=row["content"],
+        category=row["category"],
+        tags=tuple(json.loads(row["tags"])),
+        people=(*([] if person is None else [person]), *metadata.pop("_people", ())),
+        messages=(*([] if message is None else [message]), *metadata.pop("_messages", ())),
+        metadata=metadata,
+        importance=row["importance"],
+        reinforcement=row["reinforcement"],
+        turn=row["turn_id"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        created_at=from_text(row["created_at"]),
+        updated_at=from_text(row["updated_at"]),
+        last_seen=None if row["last_seen"] is None else from_text(row["last_seen"]),
+    )
+
+
+def checked(new: NewEntry) -> NewEntry:
+    """The entry as it is stored; raises `Refused` with what to change."""
+    content = checked_content(new.content)
+    if not 0 <= new.importance <= 1:
+        raise Refused(f"importance is 0 to 1, not {new.importance}")
+    if new.category and (len(new.category) > _MAX_CATEGORY or not _CATEGORY.fullmatch(new.category)):
+        raise Refused(
+            f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - _ ."
+        )
+    label = None if new.label is None else storable(new.label).strip()
+    if label is not None and not 0 < len(label) <= _MAX_LABEL:
+        raise Refused(f"a label has 1 to {_MAX_LABEL} characters, this one {len(label)}")
+    return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
+
+
+def checked_content(text: str) -> str:
+    """Words as an entry holds them; raises `Refused` when there are none or too many."""
+    content = storable(text).strip()
+    if not content:
+        raise Refused("an entry needs content")
+    if len(content) > MAX_CONTENT:
+        raise Refused(f"an entry holds {MAX_CONTENT} characters, this would be {len(content)}; split it")
+    return content
+
+
+def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
+    tags = tuple(dict.fromkeys(storable(tag).strip() for tag in given))
+    if len(tags) > MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
+        raise Refused(f"an entry has at most {MAX_TAGS} tags of 1 to {_MAX_TAG} characters each")
+    return tags
+
+
+def with_origin(entry: Entry, origin: Origin) -> Entry:
+    """The entry as holding further words: nobody trusts it more than those who spoke last."""
+    people = dict.fromkeys((*entry.people, *([] if origin.person is None else [origin.person])))
+    messages = dict.fromkeys((*entry.messages, *([] if origin.message is None else [origin.message])))
+    return replace(entry, people=tuple(people), messages=tuple(messages), trust=min(entry.trust, origin.trust))
+
+
+def columns_of(entry: Entry) -> dict[str, Value]:
+    """The columns that change in an entry's life. Further people and messages are kept in the metadata."""
+    further = {"_people": entry.people[1:], "_messages": entry.messages[1:]}
+    own = {key: value for key, value in entry.metadata.items() if key not in further}
+    return {
+        "label": entry.label,
+        "content": entry.content,
+        "category": entry.category,
+        "tags": json.dumps(entry.tags),
+        "metadata": json.dumps({**own, **{key: value for key, value in further.items() if value}}),
+        "importance": entry.importance,
+        "reinforcement": entry.reinforcement,
+        "person_id": entry.people[0] if entry.people else None,
+        "message_id": entry.messages[0] if entry.messages else None,
+        "turn_id": entry.turn,
+        "audience": entry.audience,
+        "trust": int(entry.trust),
+        "updated_at": to_text(entry.updated_at),
+        "last_seen": None if entry.last_seen is None else to_text(entry.last_seen),
+        "search_text": _search_text(entry),
+    }
+
+
+def _search_text(entry: Entry) -> str:
+    words = (entry.content, *entry.tags, entry.category, entry.label or "", date_words(entry.created_at))
+    return index_text("\n".join(words))

@@ -1,0 +1,110 @@
+"""Reading archival entries: by name, the newest, the categories; always as far as a scope may know them."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+
+from memory.archival.entries import Entry, to_entry
+from memory.audience import Scope
+from memory.clock import to_text
+from memory.database import Rows
+from memory.errors import EntryNotFound
+from memory.ids import AgentId, EntryId, MessageId, PersonId
+
+LIVING = "archived_at IS NULL AND superseded_by IS NULL"
+
+
+def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
+    """The agent's entry of that id or label; of several labels the one of the scope's own audience, then the newest.
+
+    Raises `EntryNotFound` when the scope may use none.
+    """
+    condition, parameters = scope.sql("audience")
+    row = rows.one(
+        f"SELECT * FROM archival_entries WHERE agent_id = ? AND (id = ? OR label = ?) AND {condition} "
+        "ORDER BY id = ? DESC, audience = ? DESC, n DESC LIMIT 1",
+        (agent, label_or_id, label_or_id, *parameters, label_or_id, scope.audience),
+    )
+    if row is None:
+        raise EntryNotFound(f"no archival entry {label_or_id!r} can be seen from here")
+    return to_entry(row)
+
+
+def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:
+    """The messages that hold an entry's words: those it was learned from, and ours of turns that stored or used it.
+
+    Ids only, in order; for following a deletion through, so it asks for no scope.
+    """
+    family = json.dumps(family_of(rows, entry.id))
+    found = rows.all(
+        """
+        WITH family AS (SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(:family))),
+        turn AS (
+            SELECT turn_id FROM family WHERE turn_id IS NOT NULL
+            UNION SELECT turn_id FROM turn_uses WHERE kind = 'entry' AND row_id IN (SELECT id FROM family)
+        )
+        SELECT id FROM messages WHERE id IN (SELECT message_id FROM family)
+        UNION SELECT m.id FROM messages m, family, json_each(family.metadata, '$._messages') j WHERE m.id = j.value
+        UNION SELECT id FROM messages WHERE agent_id IS NOT NULL AND batch_id IN (SELECT turn_id FROM turn)
+        ORDER BY 1
+        """,
+        {"family": family},
+    )
+    return [MessageId(row[0]) for row in found]
+
+
+def latest(
+    rows: Rows,
+    agent: AgentId,
+    scope: Scope,
+    person: PersonId | None = None,
+    limit: int = 20,
+    before: datetime | None = None,
+) -> list[Entry]:
+    """The agent's newest entries, newest first; with `person`, those that hold that person's words."""
+    condition, parameters = scope.sql("audience")
+    who, whose = ("1", ()) if person is None else of_person(person)
+    when, moment = ("1", ()) if before is None else ("created_at < ?", (to_text(before),))
+    found = rows.all(
+        f"SELECT * FROM archival_entries WHERE agent_id = ? AND {LIVING} AND {condition} AND {who} AND {when} "
+        "ORDER BY n DESC LIMIT ?",
+        (agent, *parameters, *whose, *moment, max(limit, 0)),
+    )
+    return [to_entry(row) for row in found]
+
+
+def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:
+    """Those of the named entries that the scope may use, in the order of their names."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        "SELECT e.* FROM json_each(?) j CROSS JOIN archival_entries e ON e.id = j.value "
+        f"WHERE e.agent_id = ? AND {condition} ORDER BY j.key",
+        (json.dumps(list(ids)), agent, *parameters),
+    )
+    return [to_entry(row) for row in found]
+
+
+def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
+    """The categories in use, in order, and how many entries each has itself."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT category, count(*) FROM archival_entries WHERE agent_id = ? AND category <> '' AND {LIVING} "
+        f"AND {condition} GROUP BY category ORDER BY category",
+        (agent, *parameters),
+    )
+    return {row[0]: row[1] for row in found}
+
+
+def family_of(rows: Rows, entry: EntryId) -> list[EntryId]:
+    """An entry with its chunks and, however far back, what it superseded."""
+    found = rows.all(
+        "WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT e.id FROM archival_entries e, family f "
+        "WHERE e.parent_entry_id = f.id OR e.superseded_by = f.id) SELECT id FROM family",
+        (entry,),
+    )
+    return [EntryId(row["id"]) for row in found]
+
+
+def of_person(person: PersonId) -> tuple[str, tuple[str, ...]]:
+    condition = "(person_id = ? OR ? IN (SELECT value FROM json_each(metadata, '$._people')))"
+    return condition, (person, person)
