@@ -18,6 +18,7 @@ from bot.kit import Kit
 from bot.models.base import Answer, Model, Restarted, TextDelta, Usage
 from bot.moves import Cancel, Finish, Move, Remind, Restart, Tell, Think, Use, next_move, open_call, wordings
 from bot.rules import Rules
+from bot.tools.aliases import unaliased
 from memory import agents, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
 from memory.faults import Point, call_point, commit_point, outside
@@ -159,7 +160,9 @@ class TurnRunner:
 
         used = {call["id"] for step in material.steps if step.kind == "answer" for call in step.body["calls"]}
         calls = []
-        for number, call in enumerate(answer.calls):
+        tools = self._kit.tools(material.agent).tools
+        for number, given in enumerate(answer.calls):
+            call = unaliased(given, tools)
             # The model's own id, unless it is empty or was used before: a result must find its call.
             own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
             used.add(own)

@@ -6,25 +6,32 @@ from pydantic import Field, model_validator
 
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
-from bot.tools.found import entry_data, lines_of
-from memory import archival
+from bot.tools.found import entry_data, lines_of, place_data
+from memory import archival, inbox
 from memory.archival import NewEntry, Origin
-from memory.database import Tx
+from memory.clock import to_text
+from memory.database import Rows, Tx
 from memory.following import forget_words
+from memory.search import Domain, Query, search, searchable
 
-_LISTED = 20  # entries that a read without a label lists
+_LISTED = 20  # entries that a read without a label lists, and rows that a query finds
+_SHOWN = 600  # characters of one row that was found
 
 
 class RecallArguments(Arguments):
-    operation: Literal["insert", "append", "read", "delete"]
+    operation: Literal["insert", "append", "read", "delete", "query", "categories"]
     content: str = Field(default="", description="insert, append: the text to keep, in full sentences")
     label: str = Field(
         default="",
         description="a name of your own for an entry (insert), or the name or id of one (append, read, delete); "
         "read without it lists the newest entries",
     )
-    category: str = Field(default="", description="insert: where it belongs, such as people/health or work")
-    tags: tuple[str, ...] = Field(default=(), description="insert: a few words to find it by")
+    category: str = Field(default="", description="insert: where it belongs, such as people/health; query: only there")
+    tags: tuple[str, ...] = Field(default=(), description="insert: a few words to find it by; query: with all of them")
+    metadata: dict[str, str | float | bool] = Field(
+        default_factory=dict, description="insert: what else is known of it"
+    )
+    query: str = Field(default="", description="query: words to look for in entries and past conversations")
     importance: float = Field(default=0.5, ge=0, le=1, description="insert: 1 must never be lost, 0 may fade")
     forget_words: bool = Field(
         default=False,
@@ -36,6 +43,8 @@ class RecallArguments(Arguments):
     def _complete(self) -> "RecallArguments":
         if self.operation in ("insert", "append") and not self.content.strip():
             raise ValueError(f"{self.operation} needs content")
+        if self.operation == "query" and not self.query.strip():
+            raise ValueError("query needs the words to look for in query")
         if self.operation in ("append", "delete") and not self.label:
             raise ValueError(f"{self.operation} needs the label or id of an entry")
         return self
@@ -45,9 +54,10 @@ class RecallTool:
     name = "recall"
     description = (
         "Keep things for the long term, outside your context: facts about people, decisions, plans, preferences. "
-        "insert stores a new entry (the same words twice only strengthen it), append adds a line to one, read shows "
-        "one or lists the newest, delete forgets one. Store one matter per entry, in words that will make sense in "
-        "a year, naming who it is about. Find entries again with search."
+        "insert stores a new entry (the same words twice only strengthen it, words that go on extend it), append adds "
+        "a line to one, read shows one or lists the newest, delete forgets one, query finds entries and what was said, "
+        "categories lists where entries are kept. Store one matter per entry, in words that will make sense in a year, "
+        "naming who it is about."
     )
     arguments: type[Arguments] = RecallArguments
     caution = Caution(bound=("operation",))
@@ -65,6 +75,12 @@ class RecallTool:
                 return _read(tx, context, arguments)
             case "delete":
                 return _delete(tx, context, arguments)
+            case "query":
+                return _query(tx, context, arguments)
+            case "categories":
+                counted = archival.categories(tx, context.agent.id, context.turn.scope)
+                lines = [f"- {category}: {count}" for category, count in counted.items()]
+                return Outcome("\n".join(lines) or "No entry has a category here.", {"categories": counted})
 
 
 def _origin(context: ToolContext) -> Origin:
@@ -80,6 +96,7 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
         category=arguments.category,
         tags=arguments.tags,
         importance=arguments.importance,
+        metadata=arguments.metadata,
     )
     entry = archival.insert(tx, context.agent.id, new, context.now)
     data = entry_data(tx, entry, context.turn) | {"already": entry.reinforcement > 0}
@@ -107,3 +124,32 @@ def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
     data = {"id": deleted.entry.id, "content": deleted.entry.content, "messages": removed}
     text = f"forgotten: {deleted.entry.id}; {removed} messages lost their words with it"
     return Outcome(text, data, forgets=arguments.forget_words)
+
+
+def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outcome:
+    """Entries and conversations in one search; with a category or tags only entries, which alone have them."""
+    turn, domains = context.turn, frozenset[Domain]({"archival", "messages"})
+    query = Query(
+        arguments.query,
+        context.agent.id,
+        domains,
+        category=arguments.category or None,
+        tags=arguments.tags,
+        limit=_LISTED,
+    )
+    asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
+    hits = [hit for hit in search(rows, query, turn.scope).hits if hit.id not in asking]
+    data = [
+        {
+            "id": hit.id,
+            "at": to_text(hit.when),
+            "speaker": hit.speaker or "",
+            **place_data(rows, hit.place),
+            "text": hit.text[:_SHOWN],
+        }
+        for hit in hits
+    ]
+    counted = searchable(rows, query, turn.scope)
+    nothing = ", ".join(f"{count} {domain}" for domain, count in counted.items())
+    text = lines_of(data) or f"Nothing was found. Searched: {nothing}."
+    return Outcome(text, {"hits": data}, tuple((hit.kind, hit.id) for hit in hits))

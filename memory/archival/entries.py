@@ -18,6 +18,9 @@ from memory.ids import AgentId, EntryId, MessageId, PersonId, TurnId
 MAX_CONTENT = 30_000
 """Characters in one entry: what an embedder is given at most."""
 
+PASSAGE = 2_000
+"""Characters in one passage of a long entry."""
+
 _MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
 _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_.-]+(?:/[\p{L}\p{M}\p{N}_.-]+)*")
 
@@ -169,3 +172,14 @@ def columns_of(entry: Entry) -> dict[str, Value]:
 def _search_text(entry: Entry) -> str:
     words = (entry.content, *entry.tags, entry.category, entry.label or "", date_words(entry.created_at))
     return index_text("\n".join(words))
+
+
+def passages_of(content: str) -> list[str]:
+    """A text in passages of at most `PASSAGE` characters, cut after a paragraph, line, sentence or word."""
+    found, rest = [], content
+    while len(rest) > PASSAGE:
+        ends = (rest.rfind(mark, PASSAGE // 2, PASSAGE) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        end = next((end for end in ends if end > PASSAGE // 2), PASSAGE)
+        found.append(rest[:end].strip())
+        rest = rest[end:].strip()
+    return [*found, rest] if rest else found

@@ -12,12 +12,13 @@ from memory.errors import EntryNotFound
 from memory.ids import AgentId, EntryId, MessageId, PersonId
 
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"
+WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
 
 
 def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     """The agent's entry of that id or label; of several labels the one of the scope's own audience, then the newest.
 
-    Raises `EntryNotFound` when the scope may use none.
+    The id of a passage gives the whole entry. Raises `EntryNotFound` when the scope may use none.
     """
     condition, parameters = scope.sql("audience")
     row = rows.one(
@@ -27,6 +28,8 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     )
     if row is None:
         raise EntryNotFound(f"no archival entry {label_or_id!r} can be seen from here")
+    if row["parent_entry_id"] is not None:
+        return read(rows, agent, row["parent_entry_id"], scope)
     return to_entry(row)
 
 
@@ -66,7 +69,7 @@ def latest(
     who, whose = ("1", ()) if person is None else of_person(person)
     when, moment = ("1", ()) if before is None else ("created_at < ?", (to_text(before),))
     found = rows.all(
-        f"SELECT * FROM archival_entries WHERE agent_id = ? AND {LIVING} AND {condition} AND {who} AND {when} "
+        f"SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND {who} AND {when} "
         "ORDER BY n DESC LIMIT ?",
         (agent, *parameters, *whose, *moment, max(limit, 0)),
     )
@@ -74,7 +77,7 @@ def latest(
 
 
 def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:
-    """Those of the named entries that the scope may use, in the order of their names."""
+    """Those of the named entries and passages that the scope may use, in the order of their names."""
     condition, parameters = scope.sql("audience")
     found = rows.all(
         "SELECT e.* FROM json_each(?) j CROSS JOIN archival_entries e ON e.id = j.value "
@@ -88,7 +91,7 @@ def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
     """The categories in use, in order, and how many entries each has itself."""
     condition, parameters = scope.sql("audience")
     found = rows.all(
-        f"SELECT category, count(*) FROM archival_entries WHERE agent_id = ? AND category <> '' AND {LIVING} "
+        f"SELECT category, count(*) FROM archival_entries WHERE agent_id = ? AND category <> '' AND {WHOLE} "
         f"AND {condition} GROUP BY category ORDER BY category",
         (agent, *parameters),
     )

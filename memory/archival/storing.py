@@ -15,6 +15,7 @@ from memory.archival.entries import (
     checked,
     checked_content,
     columns_of,
+    passages_of,
     to_entry,
     with_origin,
 )
@@ -26,15 +27,20 @@ from memory.errors import Refused
 from memory.fulltext import storable
 from memory.ids import AgentId, EntryId, TurnId, new_id
 
+_MARKS = " .!?…"
+_LEAST_EXTENDED = 8  # characters: shorter words begin too many sentences
+
 
 def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     """Store an entry, or reinforce the living one that holds the same words of the same person and audience.
 
-    A reinforced entry keeps its label when it has one, and takes over what is new of the rest. Raises `Refused`
-    for empty or too long content, a label that another entry of the audience has, or a malformed field.
+    The same are words that differ in their closing marks alone; where the new words go on after those of an entry
+    that stands, that entry is extended to them. It keeps its label when it has one, and takes over what is new of the
+    rest. No other likeness counts: "likes tea" and "likes no tea" are two entries. Raises `Refused` for empty or too
+    long content, a label that another entry of the audience has, or a malformed field.
     """
     new = checked(new)
-    same = _same_words(tx, agent, new)
+    same = _begun_by(tx, agent, new)
     if new.label is not None and (same is None or same.label is None):
         _refuse_taken(tx, agent, new.label, new.origin.scope.audience)
     if same is not None:
@@ -60,6 +66,7 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
         last_seen=now,
     )
     tx.insert("archival_entries", {"id": entry.id, "agent_id": agent, "created_at": to_text(now), **columns_of(entry)})
+    _store_passages(tx, entry)
     return read(tx, agent, entry.id, Scope(entry.audience))
 
 
@@ -86,7 +93,7 @@ def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope) -> Deleted:
 
     Raises `EntryNotFound` when the scope may use none of that label or id.
     """
-    entry = read(tx, agent, label_or_id, scope)
+    entry = read(tx, agent, label_or_id, scope)  # the whole entry, also for the id of a passage
     messages = derived_messages(tx, entry)
     remove(tx, family_of(tx, entry.id))
     return Deleted(entry, messages)
@@ -100,18 +107,35 @@ def _refuse_taken(rows: Rows, agent: AgentId, label: str, audience: Audience) ->
         raise Refused(f"an entry {label!r} stands there already: append to it, delete it, or take another label")
 
 
-def _same_words(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
-    row = rows.one(
-        "SELECT * FROM archival_entries WHERE agent_id = ? AND audience = ? AND person_id IS ? AND content = ? "
-        f"AND {LIVING} ORDER BY n LIMIT 1",
-        (agent, new.origin.scope.audience, new.origin.person, new.content),
+def _begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
+    """The entry whose words are the new ones, or with which they begin; the longest."""
+    found = rows.all(
+        "SELECT * FROM archival_entries WHERE agent_id = :agent AND audience = :audience AND person_id IS :person "
+        "AND parent_entry_id IS NULL AND (content = :new OR (length(rtrim(content, :marks)) >= :least "
+        "AND substr(:new, 1, length(rtrim(content, :marks))) = rtrim(content, :marks))) "
+        f"AND {LIVING} ORDER BY length(content) DESC, n",
+        {
+            "agent": agent,
+            "audience": new.origin.scope.audience,
+            "person": new.origin.person,
+            "new": new.content,
+            "marks": _MARKS,
+            "least": _LEAST_EXTENDED,
+        },
     )
-    return None if row is None else to_entry(row)
+    for row in found:
+        begins, rest = len(row["content"].rstrip(_MARKS)), new.content
+        if row["content"] == rest or not rest[begins:].rstrip(_MARKS) or not rest[begins].isalnum():
+            return to_entry(row)
+    return None
 
 
 def _reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
+    longer = new.content if len(new.content.rstrip(_MARKS)) > len(entry.content.rstrip(_MARKS)) else entry.content
     stronger = replace(
         entry,
+        content=longer,
+        updated_at=entry.updated_at if longer == entry.content else now,
         label=entry.label or new.label,
         category=new.category or entry.category,
         tags=tuple(dict.fromkeys((*entry.tags, *new.tags)))[:MAX_TAGS],
@@ -128,12 +152,35 @@ def store(tx: Tx, entry: Entry, turn: TurnId | None) -> Entry:
     columns = columns_of(replace(entry, turn=entry.turn or turn))
     assignments = ", ".join(f"{column} = :{column}" for column in columns)
     tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", {"id": entry.id, **columns})
+    _store_passages(tx, entry)
     tx.run(
         "INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT id, 'entry', ?, ? FROM turns WHERE id = ? "
         "ON CONFLICT DO NOTHING",
         (entry.id, entry.audience, turn),
     )
     return read(tx, entry.agent, entry.id, Scope(entry.audience))
+
+
+def _store_passages(tx: Tx, entry: Entry) -> None:
+    """Make the rows by whose words a long entry is found; the entry's own row keeps the whole."""
+    tx.run("DELETE FROM archival_entries WHERE parent_entry_id = ?", (entry.id,))
+    passages = passages_of(entry.content)
+    if len(passages) == 1:
+        return
+    tx.run("UPDATE archival_entries SET search_text = '' WHERE id = ?", (entry.id,))
+    for number, passage in enumerate(passages):
+        part = replace(entry, label=None, content=passage)
+        tx.insert(
+            "archival_entries",
+            {
+                "id": f"{entry.id}.{number + 1}",
+                "agent_id": entry.agent,
+                "created_at": to_text(entry.created_at),
+                "parent_entry_id": entry.id,
+                "chunk_index": number,
+                **columns_of(part),
+            },
+        )
 
 
 def remove(tx: Tx, entries: Iterable[EntryId]) -> int:

@@ -260,7 +260,9 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
             *("operation", "label", "content", "old_content", "new_content", "first_line", "last_line"),
             *("field", "value", "item", "load_label", "agent", "permission"),
         ],
-        "recall": ["operation", "content", "label", "category", "tags", "importance", "forget_words"],
+        "recall": [
+            *("operation", "content", "label", "category", "tags", "metadata", "query", "importance", "forget_words")
+        ],
         "search": ["query", "domain", "since", "until", "author", "category", "limit"],
         "send_message": ["target_type", "target", "content"],
     }

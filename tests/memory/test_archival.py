@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from memory import archival, messages
 from memory.archival import Entry, NewEntry, Origin
+from memory.archival.entries import passages_of
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.database import Rows, Tx, connect
 from memory.errors import EntryNotFound, Refused
 from memory.fulltext import match_query
-from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
+from memory.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Said
+from memory.search import Query, search
 
 SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -443,3 +445,60 @@ def test_any_order_of_inserts_appends_and_deletions_equals_the_model(
     for word in ("hamster", "tortoise", "天気", "fish"):
         assert set(found(tx, word)) == {entry.id for entry in stored if word in entry.content}
     check_index(tx)
+
+
+# ---------------------------------------------------------------- long entries
+
+LONG = "\n\n".join(
+    f"Chapter {n}. " + f"The {word} is the matter of it. " * 30
+    for n, word in enumerate(("harbour", "lantern", "dentist", "tortoise"), 1)
+)
+
+
+def passages(tx: Tx) -> list[str]:
+    rows = tx.all("SELECT content FROM archival_entries WHERE parent_entry_id IS NOT NULL ORDER BY chunk_index")
+    return [row["content"] for row in rows]
+
+
+def test_a_long_entry_is_found_by_passage_and_read_as_a_whole(tx: Tx) -> None:
+    entry = archival.insert(tx, STAR, replace(BOLT, content=LONG, label="book"), NOON)
+    assert entry.content == LONG.strip()
+    assert " ".join(" ".join(passages(tx)).split()) == " ".join(LONG.split())
+    assert all(0 < len(each) <= 2_000 for each in passages(tx))
+    hits = search(tx, Query("lantern", STAR, frozenset({"archival"})), HERE.scope).hits
+    assert hits
+    assert all(hit.text in passages(tx) and "lantern" in hit.text for hit in hits)
+    assert archival.read(tx, STAR, hits[0].id, HERE.scope) == entry
+    assert archival.latest(tx, STAR, HERE.scope) == [entry]
+    assert archival.by_ids(tx, STAR, [EntryId(hits[0].id)], HERE.scope)[0].content == hits[0].text
+
+
+def test_a_long_entry_grows_shrinks_and_goes_with_all_its_passages(tx: Tx) -> None:
+    entry = archival.insert(tx, STAR, replace(BOLT, content=LONG), NOON)
+    longer = archival.append(tx, STAR, entry.id, "And a zebra.", HERE, NOON)
+    assert passages(tx)[-1].endswith("And a zebra.")
+    archival.store(tx, replace(longer, content="short"), None)
+    assert passages(tx) == []
+    assert [hit.id for hit in search(tx, Query("short", STAR, frozenset({"archival"})), HERE.scope).hits] == [entry.id]
+    archival.store(tx, longer, None)
+    hit = search(tx, Query("zebra", STAR, frozenset({"archival"})), HERE.scope).hits[0]
+    archival.delete(tx, STAR, hit.id, HERE.scope)
+    assert tx.all("SELECT 1 FROM archival_entries") == []
+
+
+def test_a_long_entry_keeps_its_audience_and_person_in_every_passage(tx: Tx) -> None:
+    entry = archival.insert(tx, STAR, replace(BOLT, content=LONG), NOON)
+    rows = tx.all("SELECT DISTINCT audience, person_id, trust, message_id FROM archival_entries")
+    assert [tuple(row) for row in rows] == [(entry.audience, entry.people[0], int(entry.trust), None)]
+    held = 1 + len(passages(tx))
+    assert held > 2
+    assert archival.count_person(tx, entry.people[0]) == held == archival.erase_person(tx, entry.people[0])
+    assert tx.all("SELECT 1 FROM archival_entries") == []
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30), st.integers(1, 400))
+def test_passages_hold_every_word_of_a_text_in_order(piece: str, times: int) -> None:
+    text = (piece * times)[:9_000].strip()
+    cut = passages_of(text)
+    assert "".join("".join(cut).split()) == "".join(text.split())
+    assert all(len(each) <= 2_000 for each in cut)

@@ -1,0 +1,51 @@
+"""Names of memory tools that models know from elsewhere, as calls of the tools there are.
+
+They are understood whenever a model uses one, and shown to none: eight more schemas would cost every request about a
+thousand tokens, for what `context` and `recall` do under their own names. A call is translated before it is stored,
+so that permissions, grants and the record know one name for each thing.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.models.base import Call
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A call of `tool` with these arguments; `names` says what the other's arguments are called here."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    names: Mapping[str, str]
+
+
+_CONTENT = {"name": "label", "block": "label"}
+ALIASES: Mapping[str, Alias] = {
+    "core_memory_append": Alias("context", {"operation": "append"}, _CONTENT),
+    "core_memory_update": Alias("context", {"operation": "replace"}, _CONTENT),
+    "core_memory_replace": Alias("context", {"operation": "replace"}, _CONTENT),
+    "archival_insert": Alias("recall", {"operation": "insert"}, {}),
+    "archival_search": Alias("recall", {"operation": "query"}, {"content": "query"}),
+    "save_memory": Alias("recall", {"operation": "insert"}, {}),
+    "search_memory": Alias("recall", {"operation": "query"}, {}),
+    "delete_memory": Alias("recall", {"operation": "delete"}, {"id": "label"}),
+    "list_memory_categories": Alias("recall", {"operation": "categories"}, {}),
+}
+
+
+def unaliased(call: Call, tools: Collection[str]) -> Call:
+    """The call as one of the agent's tools; as it is when its name is one of theirs, or no known other name."""
+    alias = ALIASES.get(call.name)
+    if alias is None or call.name in tools:
+        return call
+    try:
+        given = json.loads(call.arguments or "{}")
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        return Call(call.id, alias.tool, call.arguments)  # refused there, in words about the arguments
+    named = {alias.names.get(name, name): value for name, value in given.items()}
+    return Call(call.id, alias.tool, json.dumps({**named, **alias.arguments}, ensure_ascii=False))

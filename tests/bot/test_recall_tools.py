@@ -1,0 +1,110 @@
+"""`recall` beyond inserting: queries over entries and talk, categories, long entries, and other tools' names for it."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.models.base import Call
+from bot.tools.aliases import ALIASES, unaliased
+from tests.bot.parts import ANN, BOB, call, direct, said
+from tests.bot.stage import running
+from tests.bot.test_tools import Scene, insert, only
+
+
+async def test_a_query_finds_entries_and_talk_in_one(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(insert("The ferry to the island is red", category="places/sea", tags=("ferry",)))
+        await service.heard(said("the ferry was late again", 50, speaker=BOB))
+        found = only(await scene.do(call("recall", operation="query", query="ferry")))[0]
+        assert "The ferry to the island is red" in found
+        assert "Bob in hall): the ferry was late again" in found
+        for more in ({"category": "places"}, {"tags": ["ferry"]}):
+            narrowed = only(await scene.do(call("recall", operation="query", query="ferry", **more)))[0]
+            assert "island" in narrowed
+            assert "late" not in narrowed
+        text, ok = only(await scene.do(call("recall", operation="query", query="ferry", category="people")))
+        assert (text, ok) == ("Nothing was found. Searched: 0 archival.", True)
+        text, ok = only(await scene.do(call("recall", operation="query")))
+        assert (ok, "query needs the words" in text) == (False, True)
+
+
+async def test_a_query_finds_nothing_that_was_said_to_somebody_alone(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(insert("the secret ferry"), place=direct(ANN, "guild"), text="a secret ferry")
+        for words in ("secret", "ferry"):
+            text = only(await scene.do(call("recall", operation="query", query=words)))[0]
+            assert text.startswith("Nothing was found.")
+        assert only(await scene.do(call("recall", operation="categories")))[0] == "No entry has a category here."
+
+
+async def test_categories_are_counted_and_hold_what_they_may(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        for number, category in enumerate(("work", "work/plans", "work/plans")):
+            assert only(await scene.do(insert(f"fact {number}", category=category, metadata={"n": number})))[1]
+        assert only(await scene.do(call("recall", operation="categories")))[0] == "- work: 1\n- work/plans: 2"
+        for category in ("a//b", "/a", "a b", "<b>", "a/"):
+            text, ok = only(await scene.do(insert("x", category=category)))
+            assert (ok, "is not a category" in text) == (False, True)
+        assert await service.column("SELECT json_extract(metadata, '$.n') FROM archival_entries ORDER BY n") == [
+            0,
+            1,
+            2,
+        ]
+
+
+async def test_words_that_go_on_extend_what_is_known(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(insert("Ann has a grey cat."))
+        assert only(await scene.do(insert("Ann has a grey cat and a dog")))[0].startswith("it was known already")
+        assert only(await scene.do(insert("Ann has a grey cat and a dog!")))[0].startswith("it was known already")
+        await scene.do(insert("Ann has a grey caterpillar"))
+        assert await service.column("SELECT content FROM archival_entries ORDER BY n") == [
+            "Ann has a grey cat and a dog",
+            "Ann has a grey caterpillar",
+        ]
+
+
+async def test_other_names_are_understood_and_shown_to_nobody(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        found = await scene.do(
+            call("core_memory_append", "1", label="human", content="Ann likes tea."),
+            call("core_memory_update", "2", block="human", old_content="tea", new_content="coffee"),
+            call("archival_insert", "3", content="The ferry is red", label="ferry"),
+            call("archival_search", "4", query="ferry"),
+            call("save_memory", "5", content="The harbour is shut", category="places"),
+            call("search_memory", "6", query="harbour", category="places"),
+            call("list_memory_categories", "7"),
+            call("delete_memory", "8", id="ferry"),
+            Call("9", "save_memory", "not json"),
+        )
+        assert [ok for _text, ok in found] == [*[True] * 8, False]
+        assert "The arguments of recall are wrong" in found[8][0]
+        assert "The ferry is red" in found[3][0]
+        assert found[6][0] == "- places: 1"
+        assert await service.column("SELECT content FROM archival_entries") == ["The harbour is shut"]
+        assert await service.column("SELECT content FROM memory_blocks WHERE label = 'human'") == [
+            "Ann likes coffee.\n"
+        ]
+        assert [tool.name for tool in service.model.requests[-1].tools] == [
+            "context",
+            "recall",
+            "search",
+            "send_message",
+        ]
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_a_tool_of_that_name_comes_before_its_other_meaning(name: str) -> None:
+    given = Call("1", name, '{"content": "x"}')
+    assert unaliased(given, {name}) is given
+    assert unaliased(given, set()).name in ("context", "recall")
+
+
+def test_what_is_no_other_name_stays_as_it_is() -> None:
+    given = Call("1", "search", "{}")
+    assert unaliased(given, set()) is given
