@@ -19,7 +19,7 @@ from memory import blocks, inbox, messages, turns
 from memory.agents import Agent
 from memory.archival import Entry
 from memory.audience import OWNER, PUBLIC, Audience
-from memory.blocks import Block
+from memory.blocks import Block, BlockType
 from memory.database import Rows
 from memory.ids import BlockId, MessageId
 from memory.tool_uses import last_used
@@ -67,6 +67,8 @@ class Material:
     place_kind: str = ""
     stable: tuple[Block, ...] = ()
     referenced: tuple[Block, ...] = ()
+    logs: tuple[Block, ...] = ()
+    """Those of the turn's own audience."""
     away: tuple[str, ...] = ()
     """Labels of blocks that are not in context."""
     history: tuple[messages.Message, ...] = ()
@@ -104,7 +106,9 @@ def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
 def gather(rows: Rows, material: Material) -> Material:
     """Add what a model is shown beside that: blocks, the conversation, the place."""
     turn = material.turn
-    visible = blocks.visible_blocks(rows, material.agent.id, turn.scope, referred=turn.blocks)
+    types = (*blocks.IN_CONTEXT, BlockType.LOG)
+    known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
+    visible = [block for block in known if block.type is not BlockType.LOG]
     referenced = set(turn.blocks)
     place = inbox.place(rows, turn.place)
     said = [each.message.text for each in material.asked if each.message.role == "user" and each.message.text]
@@ -115,6 +119,7 @@ def gather(rows: Rows, material: Material) -> Material:
         place_kind=place.kind if place else "",
         stable=tuple(block for block in visible if block.id not in referenced),
         referenced=tuple(block for block in visible if block.id in referenced),
+        logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
         away=tuple(blocks.away_labels(rows, material.agent.id, turn.scope, _AWAY)),
         history=tuple(history),
         recalled=tuple(recalled(rows, turn, material.agent.id, said, history)),
@@ -334,7 +339,7 @@ def _tail(material: Material) -> str:
     where = material.place_name or material.turn.place
     heard_by = readers(material.turn.scope.audience)
     parts = [f"[now in {where}; your answer is heard by: {heard_by}]"]
-    parts += [render_block(block) for block in material.referenced]
+    parts += [render_block(block) for block in (*material.referenced, *material.logs)]
     if material.recalled:
         lines = plain(recalled_lines(material.recalled))
         parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')

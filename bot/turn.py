@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from bot import context, events, transcript
+from bot import context, events, happenings, transcript
 from bot.calling import Caller
 from bot.context import Material
 from bot.errors import ToolError
@@ -193,6 +193,7 @@ class TurnRunner:
             source = place_source(turn.place)
             pieces = self._kit.package(source, text)
             transcript.write(tx, transcript.Ended(material, text, source, tuple(pieces)), now)
+            happenings.write(tx, material, now)
             inbox.finish(tx, turn.id, now)
             turns.end(tx, turn.id, "done", now)
             return True
