@@ -14,6 +14,8 @@ from memory.errors import BlockCorrupt
 
 _LONG = 1_000_000_000
 """Later than any change."""
+_PAGE = 128
+"""Runs in a page; of 64 to 512 it makes no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,60 +62,103 @@ class Plan:
     lost: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class _Page:
+    """Some runs in a row, with the number of their characters that stand; so that a place is found without all runs."""
+
+    runs: list[Run]
+    standing: int
+
+    def cut(self, left: int) -> int:
+        """The index right behind so many standing characters."""
+        if left == 0:
+            return 0
+        for index, run in enumerate(self.runs):
+            if run.died != _LONG:
+                continue
+            size = len(run.text)
+            if left < size:
+                self._split(index, left)
+                return index + 1
+            left -= size
+            if left == 0:
+                return index + 1
+        raise ValueError("the page is shorter than it says")
+
+    def remove(self, index: int, size: int, number: int) -> int:
+        """Let so many standing characters die from that run on; gives how many are left for the next page."""
+        while size > 0 and index < len(self.runs):
+            run = self.runs[index]
+            if run.died == _LONG:
+                if len(run.text) > size:
+                    self._split(index, size)
+                    run = self.runs[index]
+                self.runs[index] = Run(run.text, run.born, number)
+                size -= len(run.text)
+                self.standing -= len(run.text)
+            index += 1
+        return size
+
+    def halves(self) -> list["_Page"]:
+        middle = len(self.runs) // 2
+        parts = self.runs[:middle], self.runs[middle:]
+        return [_Page(part, sum(len(run.text) for run in part if run.died == _LONG)) for part in parts]
+
+    def _split(self, index: int, at: int) -> None:
+        run = self.runs[index]
+        self.runs[index : index + 1] = [Run(run.text[:at], run.born, run.died), Run(run.text[at:], run.born, run.died)]
+
+
 class Weave:
     """The text from version `start` on, with all that was written and removed since."""
 
     def __init__(self, start: int, text: str, steps: Iterable[Step]) -> None:
         self.start = start
         self.version = start
-        self._runs = [Run(text, start)] if text else []
+        self._pages = [_Page([Run(text, start)] if text else [], len(text))]
         self._changes: dict[int, Change] = {}
         for step in steps:
             self._take(step)
+        self._runs = [run for page in self._pages for run in page.runs]
 
     def _take(self, step: Step) -> None:
         number = step.change.seq
         if number <= self.version:
             raise BlockCorrupt(f"change {number} comes after change {self.version}")
         for splice in step.splices:
-            self._splice(splice, number)
+            page, at = self._cut(splice.place, number)
+            if splice.insert:
+                at = self._insert(page, at, Run(splice.insert, number))
+            self._remove(page, at, splice.delete, number)
         self._changes[number] = step.change
         self.version = number
 
-    def _splice(self, splice: Splice, number: int) -> None:
-        at = self._cut(splice.place)
-        if splice.insert:
-            self._runs.insert(at, Run(splice.insert, number))
-            at += 1
-        left = splice.delete
-        while left > 0:
-            if at == len(self._runs):
-                raise BlockCorrupt(f"change {number} removes more than there is")
-            run = self._runs[at]
-            if run.stands:
-                if len(run.text) > left:
-                    self._runs[at : at + 1] = [replace(run, text=run.text[:left]), replace(run, text=run.text[left:])]
-                    run = self._runs[at]
-                self._runs[at] = replace(run, died=number)
-                left -= len(run.text)
-            at += 1
-
-    def _cut(self, place: int) -> int:
-        """The index of the run before which something is inserted at a place of the text; splits a run if need be."""
+    def _cut(self, place: int, number: int) -> tuple[int, int]:
+        """The page, and the index in it, right behind the character before a place; splits a run if need be."""
         left = place
-        if left == 0:
-            return 0
-        for index, run in enumerate(self._runs):
-            if not run.stands:
-                continue
-            size = len(run.text)
-            if left < size:
-                self._runs[index : index + 1] = [replace(run, text=run.text[:left]), replace(run, text=run.text[left:])]
-                return index + 1
-            left -= size
-            if left == 0:
-                return index + 1
-        raise BlockCorrupt(f"a change at character {place} lies past the end of the text")
+        for at, page in enumerate(self._pages):
+            if left <= page.standing:
+                return at, page.cut(left)
+            left -= page.standing
+        raise BlockCorrupt(f"change {number} at character {place} lies past the end of the text")
+
+    def _insert(self, at: int, index: int, run: Run) -> int:
+        """Put a run there; gives the index behind it."""
+        page = self._pages[at]
+        page.runs.insert(index, run)
+        page.standing += len(run.text)
+        return index + 1
+
+    def _remove(self, at: int, index: int, size: int, number: int) -> None:
+        """Let so many standing characters die, from that run on."""
+        first = at
+        while size > 0:
+            if at == len(self._pages):
+                raise BlockCorrupt(f"change {number} removes more than there is")
+            size = self._pages[at].remove(index, size, number)
+            at, index = at + 1, 0
+        if len(self._pages[first].runs) > _PAGE:
+            self._pages[first : first + 1] = self._pages[first].halves()
 
     @property
     def changes(self) -> list[Change]:
