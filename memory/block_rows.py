@@ -140,3 +140,8 @@ def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datet
         "created_at": to_text(now),
     }
     tx.insert("memory_block_archives", values)
+
+
+def version_of(rows: Rows, block: BlockId) -> int:
+    """The version a block is at: the number of its newest change."""
+    return int(head_of(rows, block)["next_seq"]) - 1

@@ -42,6 +42,8 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     """A snapshot of the document for a checkpoint, without what is old, and where its history begins."""
     document = opened.document
     base, whole = document.base, document.snapshot()
+    if document.structured:  # its changes are no text that could be archived
+        return whole, base
     oldest = None if limits.keep is None else now - limits.keep
     if oldest is not None:
         sql = "DELETE FROM memory_block_archives WHERE block_id = ? AND newest_at < ?"

@@ -164,6 +164,12 @@ class BlockDocument:
             structured = containers.text_of(self._loro)
             return self._text.to_string() if structured is None else structured
 
+    @property
+    def structured(self) -> bool:
+        """Whether it has fields, items or sections instead of one text."""
+        with _Guard("reading"):
+            return containers.declared(self._loro) is not None
+
     def change(self, edit: containers.Edit) -> None:
         """Change the parts of a structured block by a function of `memory.containers`."""
         with _Guard("changing"):

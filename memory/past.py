@@ -89,6 +89,8 @@ class Past:
 
 def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     """The past of a document and of its archives, oldest first; the way back ends at the first that is no good."""
+    if document.structured:
+        raise Refused("a block of fields, items or sections keeps who changed it and when, but no earlier texts")
     past = Past(document.base.version, document.base.text, tuple(document.steps()))
     if played(past.text, past.steps) != document.text():
         raise BlockCorrupt("the changes of the document do not give its text")

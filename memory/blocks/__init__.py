@@ -6,7 +6,15 @@ caller composes several stores in one commit. A block is shown only to a scope t
 only from a turn that everyone who reads the block may know.
 """
 
-from memory.blocks.editing import append_block, edit_block, edit_lines, replace_in_block, writable, write_block
+from memory.blocks.editing import (
+    append_block,
+    edit_block,
+    edit_lines,
+    edit_text,
+    replace_in_block,
+    writable,
+    write_block,
+)
 from memory.blocks.fields import add_item, append_to_field, remove_item, replace_in_field, set_field, set_item
 from memory.blocks.finding import away_labels, find_block, visible_blocks
 from memory.blocks.making import create_block, ensure_block
@@ -34,6 +42,7 @@ __all__ = [
     "delete_block",
     "edit_block",
     "edit_lines",
+    "edit_text",
     "ensure_block",
     "find_block",
     "load_block",

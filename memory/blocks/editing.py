@@ -14,27 +14,28 @@ from memory.clock import from_text, to_text
 from memory.database import Rows, Tx
 from memory.document import BlockDocument, Stamp
 from memory.errors import BlockRefused, Refused
+from memory.merging import write_seen
 from memory.schemas import outline
 
 
 def append_block(tx: Tx, author: Author, label: str, text: str) -> Block:
     """Add text to the end of a block. Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt."""
-    return _edit_text(tx, author, label, Operation.APPEND, lambda document: document.append(text))
+    return edit_text(tx, author, label, Operation.APPEND, lambda document: document.append(text))
 
 
 def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str) -> Block:
     """Put `new` in place of every `old`, which must occur exactly so. Raises as `append_block`."""
-    return _edit_text(tx, author, label, Operation.OVERWRITE, lambda document: document.replace(old, new))
+    return edit_text(tx, author, label, Operation.OVERWRITE, lambda document: document.replace(old, new))
 
 
-def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
-    """Make `text` the whole content of a block. Raises as `append_block`."""
-    return _edit_text(tx, author, label, Operation.OVERWRITE, lambda document: document.write(text))
+def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None = None) -> Block:
+    """Make `text` the whole content; what came after version `seen` stays. Raises as `append_block`."""
+    return edit_text(tx, author, label, Operation.OVERWRITE, lambda document: write_seen(document, text, seen))
 
 
 def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
     """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away."""
-    return _edit_text(
+    return edit_text(
         tx, author, label, Operation.OVERWRITE, lambda document: document.write(_spliced(document, first, last, text))
     )
 
@@ -47,9 +48,11 @@ def _spliced(document: BlockDocument, first: int, last: int, text: str) -> str:
     return "".join([*lines[: first - 1], text + ends, *lines[last:]])
 
 
-def _edit_text(
+def edit_text(
     tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[BlockDocument], None]
 ) -> Block:
+    """Make one change of a text. Raises as `append_block`, and Refused where the block is no text."""
+
     def work(block: Block, document: BlockDocument) -> None:
         if not block.is_text:
             raise Refused(f"block {block.address} has {outline(block.schema)}; {_INSTEAD}")

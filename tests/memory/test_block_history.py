@@ -1,0 +1,277 @@
+"""Taking changes back in a real database: rights, limits, writers that take turns, restarts, and what is refused."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
+from memory.block_history import (
+    Hand,
+    Moved,
+    by_agent,
+    by_hand,
+    past_of_block,
+    redo,
+    revert,
+    roll_back,
+    undo,
+    write,
+)
+from memory.block_repair import verify_block
+from memory.block_rows import version_of
+from memory.blocks import (
+    Block,
+    BlockType,
+    Permission,
+    append_block,
+    create_block,
+    find_block,
+    replace_in_block,
+    write_block,
+)
+from memory.changes import Deed
+from memory.database import Tx
+from memory.document import SYSTEM, job_writer, person_writer
+from memory.errors import BlockRefused, BlockTooLong, Refused
+from memory.ids import PersonId
+from memory.requests import ApprovalNeeded
+from tests.memory.test_past import ADA, BLOCK_SPEC, GUILD, NOW, SMALL, WRITERS, author, database
+
+AGENT, MIA, JOB = WRITERS
+OWNER_ID = PersonId("terminal:owner")
+
+
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    with database() as made:
+        yield made
+
+
+def made(tx: Tx, content: str = "", **more: Any) -> Block:
+    return create_block(tx, replace(BLOCK_SPEC, content=content, **more), SYSTEM, NOW)
+
+
+def content(tx: Tx) -> str:
+    return find_block(tx, ADA, "notes", Scope(GUILD)).content
+
+
+def hand(person: PersonId = OWNER_ID, *, owner: bool = True, trust: Trust = Trust.OWNER) -> Hand:
+    return Hand(person, (person,), owner, Scope(OWNER) if owner else Scope(GUILD), trust, NOW, SMALL)
+
+
+# ---------------------------------------------------------------- going back
+
+
+def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
+    block = made(tx, "one\n")
+    for word in ("two\n", "three\n"):
+        append_block(tx, author(), "notes", word)
+    done = roll_back(tx, by_agent(tx, author(JOB), "notes"), block.id, 2)
+    assert (done.block.content, done.plan.removed, content(tx)) == ("one\ntwo\n", 6, "one\ntwo\n")
+    change = past_of_block(tx, block.id).change(4)
+    assert (change.writer, change.note.deed, change.note.of) == (JOB, Deed.ROLLBACK, 2)
+    assert past_of_block(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
+    with pytest.raises(Refused, match="reads exactly as at version 2 already"):
+        roll_back(tx, by_agent(tx, author(), "notes"), block.id, 2)
+    with pytest.raises(Refused, match="there is no version 9: there are versions 0 to 4"):
+        roll_back(tx, by_agent(tx, author(), "notes"), block.id, 9)
+    with pytest.raises(Refused, match="there is no version -1"):
+        roll_back(tx, by_agent(tx, author(), "notes"), block.id, -1)
+
+
+def test_rolling_back_reaches_into_archives(tx: Tx) -> None:
+    block = made(tx, "")
+    for number in range(30):
+        append_block(tx, author(), "notes", f"{number}\n")
+    assert roll_back(tx, by_agent(tx, author(), "notes"), block.id, 2).block.content == "0\n1\n"
+    assert verify_block(tx, block.id) == []
+    assert past_of_block(tx, block.id).change(31).note.of == 2
+
+
+# ---------------------------------------------------------------- undo and redo
+
+
+def test_each_undoes_their_own_while_others_write(tx: Tx) -> None:
+    made(tx, "tea\n")
+    replace_in_block(tx, author(), "notes", "tea", "coffee")
+    append_block(tx, author(MIA), "notes", "cake\n")
+    edit = by_agent(tx, author(), "notes")
+    done = undo(edit, AGENT)
+    assert (content(tx), [each.seq for each in done.changes]) == ("tea\ncake\n", [2])
+    with pytest.raises(Refused, match="nothing of yours is left to undo"):
+        undo(edit, AGENT)
+    redo(edit, AGENT)
+    assert content(tx) == "coffee\ncake\n"
+    with pytest.raises(Refused, match="nothing to do again"):
+        redo(edit, AGENT)
+    undo(edit, AGENT)
+    append_block(tx, author(), "notes", "more\n")
+    with pytest.raises(Refused, match="nothing to do again"):  # it edited past that
+        redo(edit, AGENT)
+    undo(by_agent(tx, author(MIA), "notes"), MIA)
+    assert content(tx) == "tea\nmore\n"
+
+
+def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> None:
+    made(tx, "a tea b")
+    replace_in_block(tx, author(), "notes", "tea", "coffee")
+    write_block(tx, author(MIA), "notes", "a coffeehouse b")
+    done = undo(by_agent(tx, author(), "notes"), AGENT)
+    assert (content(tx), done.plan.lost) == ("a house b", ("tea",))
+    write_block(tx, author(), "notes", "mine")
+    write_block(tx, author(MIA), "notes", "zzz")
+    with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since what your change 5"):
+        undo(by_agent(tx, author(), "notes"), AGENT)
+
+
+ACTS = st.lists(st.tuples(st.sampled_from(["edit", "edit", "undo", "redo"]), st.text("ab", max_size=4)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(acts=ACTS)
+def test_one_writer_alone_walks_a_plain_stack(acts: list[tuple[str, str]]) -> None:
+    with database() as tx:
+        made(tx)
+        who = author(policy=replace(SMALL, limits=replace(SMALL.limits, changes=500)))
+        edit = by_agent(tx, who, "notes")
+        back, forth, text = list[str](), list[str](), ""
+        for act, part in acts:
+            try:
+                if act == "edit":
+                    if part:
+                        append_block(tx, who, "notes", part)
+                        back, forth, text = [*back, text], [], text + part
+                elif act == "undo":
+                    undo(edit, AGENT)
+                    forth, text = [*forth, text], back.pop()
+                else:
+                    redo(edit, AGENT)
+                    back, text = [*back, text], forth.pop()
+            except Refused:
+                assert not (back if act == "undo" else forth)
+            assert content(tx) == text
+
+
+# ---------------------------------------------------------------- reverting one writer
+
+
+def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
+    block = made(tx, "Ana likes tea.\n")
+    replace_in_block(tx, author(JOB, at=NOW + timedelta(hours=1)), "notes", "tea", "coffee")
+    append_block(tx, author(MIA, at=NOW + timedelta(hours=2)), "notes", "She has a cat.\n")
+    append_block(tx, author(JOB, at=NOW + timedelta(hours=3)), "notes", "She is tired.\n")
+    past = past_of_block(tx, block.id)
+    done = revert(by_hand(tx, hand(), block), past, JOB, past.since(NOW + timedelta(minutes=30)))
+    assert done.block.content == content(tx) == "Ana likes tea.\nShe has a cat.\n"
+    assert ([each.seq for each in done.changes], done.plan.lost) == ([2, 4], ())
+    change = past_of_block(tx, block.id).change(5)
+    assert (change.writer, change.note.deed, change.note.whose) == (person_writer(OWNER_ID), Deed.REVERT, JOB)
+    with pytest.raises(Refused, match="nothing of what job:sleep changed is left"):
+        revert(by_hand(tx, hand(), block), past_of_block(tx, block.id), JOB, 0)
+    with pytest.raises(Refused, match="job:other changed nothing here since version 0"):
+        revert(by_hand(tx, hand(), block), past, job_writer("other"), 0)
+    with pytest.raises(Moved, match="it is at version 5 now"):
+        revert(by_hand(tx, hand(), block), past, JOB, 0)
+
+
+Edits = list[tuple[int, int, int, str]]
+TURNS = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(0, 50), st.integers(0, 5), st.text("xyz", max_size=4)), max_size=24
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(edits=TURNS, since=st.integers(0, 24))
+def test_a_revert_leaves_nothing_of_the_writer_and_loses_nothing_of_others(edits: Edits, since: int) -> None:
+    """Over archives: every character that others wrote and did not remove stands, in order, and no other of the job."""
+    with database() as tx:
+        block, marks = made(tx), iter(range(0x4E00, 0x9FFF))  # each written character is another one
+        text, theirs, after = "", set[str](), since
+        for number, place, size, part in edits:
+            new = "".join(chr(next(marks)) for _ in part)
+            at = place % (len(text) + 1)
+            wanted = text[:at] + new + text[at + size :]
+            if wanted != text:
+                write_block(tx, author((AGENT, JOB)[number]), "notes", wanted)
+                if number and version_of(tx, block.id) > after:
+                    theirs |= set(new)
+            text = wanted
+        past = past_of_block(tx, block.id)
+        try:
+            revert(by_hand(tx, hand(), block), past, JOB, min(after, past.version))
+        except Refused:
+            assert not set(text) & theirs
+            return
+        now = content(tx)
+        assert not set(now) & theirs
+        stays = [char for char in text if char not in theirs]
+        assert [char for char in now if char in stays] == stays
+        assert verify_block(tx, block.id) == []
+
+
+# ---------------------------------------------------------------- whole values
+
+
+def test_a_job_that_thought_for_long_wipes_nothing(tx: Tx) -> None:
+    block = made(tx, "Ana: likes tea\nBea: likes milk\n")
+    seen = version_of(tx, block.id)
+    append_block(tx, author(MIA), "notes", "Cem: likes juice\n")
+    replace_in_block(tx, author(MIA), "notes", "milk", "oat milk")
+    text = "Ana likes tea and cake\nBea: likes milk\n"
+    after = write_block(tx, author(JOB), "notes", text, seen=seen)
+    assert after.content == "Ana likes tea and cake\nBea: likes oat milk\nCem: likes juice\n"
+    with pytest.raises(Refused, match="there is no version 77"):
+        write_block(tx, author(JOB), "notes", text, seen=77)
+    assert write_block(tx, author(JOB), "notes", "new", seen=version_of(tx, block.id)).content == "new"
+
+
+def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> None:
+    made(tx)
+    for number in range(30):
+        append_block(tx, author(), "notes", f"{number}\n")
+    with pytest.raises(Refused, match=r"there is no version 2: there are versions \d+ to 30"):
+        write_block(tx, author(JOB), "notes", "x", seen=2)
+
+
+# ---------------------------------------------------------------- rights, limits, trust
+
+
+def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
+    block = made(tx, "a", permission=Permission.APPEND)
+    append_block(tx, author(), "notes", "b")
+    with pytest.raises(BlockRefused, match="is append here: no overwrite"):
+        roll_back(tx, by_agent(tx, author(), "notes"), block.id, 1)
+    with pytest.raises(BlockRefused, match="is append here: no overwrite"):
+        undo(by_agent(tx, author(), "notes"), AGENT)
+    tx.run("UPDATE memory_blocks SET permission = 'human'")
+    with pytest.raises(ApprovalNeeded):
+        undo(by_agent(tx, author(), "notes"), AGENT)
+    assert content(tx) == "ab"
+
+
+def test_people_act_under_their_own_rights(tx: Tx) -> None:
+    mine = made(tx, "a", about=PersonId("discord:7"), permission=Permission.READ_ONLY)
+    someone = hand(PersonId("discord:8"), owner=False, trust=Trust.STRANGER)
+    me = hand(PersonId("discord:7"), owner=False, trust=Trust.STRANGER)
+    with pytest.raises(BlockRefused, match="is not about you"):
+        write(by_hand(tx, someone, mine), "b")
+    done = write(by_hand(tx, me, mine), "b")
+    assert (done.content, done.trust) == ("b", Trust.STRANGER)
+    undo(by_hand(tx, me, mine), person_writer(me.person))
+    write(by_hand(tx, hand(), mine), "c")
+    with pytest.raises(BlockTooLong, match="is at 1 of 5,000 characters; this adds 5,999"):
+        write(by_hand(tx, hand(), mine), "x" * 6_000)
+    secret = create_block(tx, replace(BLOCK_SPEC, audience=person_audience(me.person)), SYSTEM, NOW)
+    with pytest.raises(BlockRefused, match="cannot be seen from here"):
+        write(by_hand(tx, hand(), secret), "c")
+    log = create_block(tx, replace(BLOCK_SPEC, label="log", type=BlockType.LOG), SYSTEM, NOW)
+    with pytest.raises(BlockRefused, match="is a log"):
+        write(by_hand(tx, hand(), log), "c")
+    core = replace(BLOCK_SPEC, label="me", type=BlockType.CORE, about=me.person, audience=PUBLIC)
+    with pytest.raises(BlockRefused, match="it asks for a yes"):
+        write(by_hand(tx, me, create_block(tx, core, SYSTEM, NOW)), "c")
