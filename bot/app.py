@@ -14,6 +14,7 @@ from bot.broker import Broker
 from bot.chat import Chat
 from bot.config import Config
 from bot.desk import Desk
+from bot.embedding import Embedding, open_embedding
 from bot.erasing import Eraser
 from bot.errors import ConfigError
 from bot.fronts import Desks, connect_fronts
@@ -58,6 +59,7 @@ class App:
     halt: Halt
     privacy: Privacy
     admission: Admission
+    embedding: Embedding
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -86,6 +88,7 @@ class App:
                 listening.append(tasks.create_task(self.approvals.watch(), name="expiry of requests"))
                 listening.append(tasks.create_task(self.privacy.eraser.run(), name="erasures"))
                 listening.append(tasks.create_task(self.admission.run(), name="strangers"))
+                listening.append(tasks.create_task(self.embedding.run(), name="embedding"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -119,6 +122,8 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         house_id, answering = await open_house(config, constellations, PersonId(PERSON), clock)
         desk = Desk(constellations, house_id, config.model.default, clock)
         desk.standings, desk.unset = thinking.standings, config.unset()
+        embedding = await stack.enter_async_context(open_embedding(config, constellations, house_id))
+        desk.embedding = embedding.words
         terminal = TerminalSource(config.constellation.owner, clock), TerminalEndpoint(Journal(folder.terminal_journal))
         broker = Broker(approval_terms(config))
         endpoints: dict[str, Endpoint] = {}  # filled below: front ends are given what acts through the router
@@ -135,6 +140,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         )
         house = House(house_id, answering, kit, _owner_notices(config))
         router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
+        embedding.busy = lambda: router.busy
         approvals = Approvals(constellations, house_id, broker, clock, functools.partial(router.resume, house_id))
         halt = Halt(constellations, router, approvals.people, clock, config.approvals.halt_phrase)
         router.on_message, router.before_storing = halt.hear, halt.keep
@@ -156,7 +162,19 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, desks)
         yield App(
-            router, chat, operations, desk, approvals, halt, privacy, admission, connected, events, endpoints, folder
+            router,
+            chat,
+            operations,
+            desk,
+            approvals,
+            halt,
+            privacy,
+            admission,
+            embedding,
+            connected,
+            events,
+            endpoints,
+            folder,
         )
 
 

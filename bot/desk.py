@@ -48,6 +48,8 @@ class ServiceStatus:
 
     halted: str = ""
     """Since when everything is halted; empty when nothing is."""
+    embedding: str = ""
+    """How the embedder stands, in words."""
 
     def lines(self) -> list[str]:
         """For a person: one line for each part, then the numbers."""
@@ -56,6 +58,7 @@ class ServiceStatus:
             *(f"{name}: {words}" for name, words in self.fronts.items()),
             *(f"{part}: not configured (set {setting})" for part, setting in self.unset.items()),
             *(f"model {model.model}: {model.words}" for model in self.models),
+            *([f"embedding: {self.embedding}"] if self.embedding else []),
             *(f"agent {name}: {model}" for name, model in self.agents),
             f"{self.waiting} waiting for an answer, {self.unsent} to be sent, {self.dead} given up",
         ]
@@ -70,6 +73,7 @@ class ServiceStatus:
             "fronts": self.fronts,
             "not_configured": dict(self.unset),
             "models": models,
+            "embedding": self.embedding,
             "agents": dict(self.agents),
             "waiting": self.waiting,
             "unsent": self.unsent,
@@ -94,6 +98,8 @@ class Desk:
         """How models stand, given the names of those that agents use."""
         self.halted: Callable[[], str] = str
         """Since when everything is halted, empty when nothing is."""
+        self.embedding: Callable[[Rows], str] = lambda _rows: ""
+        """Words on how the embedder stands, and how much waits for it in this constellation."""
         self.unset: Mapping[str, str] = {}
         """What is not configured, with the setting that would do it."""
 
@@ -101,7 +107,9 @@ class Desk:
         """How things stand."""
         named = next(known.name for known in self._constellations.all() if known.id == self._house)
         async with self._constellations.use(self._house) as database:
-            found, counts = await database.read(lambda rows: (agents.agents(rows), _counts(rows)))
+            found, counts, embedding = await database.read(
+                lambda rows: (agents.agents(rows), _counts(rows), self.embedding(rows))
+            )
         named_agents = tuple((agent.name, self.model_of(agent)) for agent in found)
         return ServiceStatus(
             constellation=named,
@@ -110,6 +118,7 @@ class Desk:
             models=self.standings(model for _name, model in named_agents),
             unset=self.unset,
             halted=self.halted(),
+            embedding=embedding,
             **counts,
         )
 

@@ -153,6 +153,11 @@ class Router:
         for task in self._running:
             task.cancel()
 
+    @property
+    def busy(self) -> bool:
+        """Whether anybody is being answered."""
+        return any(work.lanes for work in self._work.values())
+
     async def delivered(self, place: PlaceId) -> None:
         """Wait until nothing is left to be sent to a place, or it has to wait for another time."""
         for house in self._houses.values():

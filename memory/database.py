@@ -278,6 +278,8 @@ class Database:
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
         self._closing = False
+        self.committed = asyncio.Event()
+        """Set after every commit; who waits for the next one clears it first."""
 
     @classmethod
     @asynccontextmanager
@@ -338,6 +340,7 @@ class Database:
                 while self._waiting:
                     units, self._waiting = self._waiting, []
                     await self._commit_group(units)
+                    self.committed.set()
         finally:  # cancelled, with the loop: nobody shall wait for what will not be done
             self._closing = True
             for unit in self._waiting:

@@ -8,6 +8,7 @@ the best of them are compared exactly. So what a scope may not know changes neit
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TypeAlias
 
 from memory import database
@@ -64,11 +65,10 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far embedding has come: rows that wait, rows that the embedder refused, vectors of the current model."""
+    """How far embedding has come: rows that wait, and rows whose text the embedder refused."""
 
     waiting: int
     refused: int
-    vectors: int
 
 
 # ------------------------------------------------------------------------------------------------------- searching
@@ -150,8 +150,8 @@ _LIVING: Mapping[Kind, str] = {
 
 
 def missing(rows: Rows, limit: int) -> list[Embeddable]:
-    """Rows that have no vectors of the current model as they are now: the newest of each kind, up to `limit` each."""
-    found: list[Embeddable] = []
+    """Rows without vectors of the current model: the newest of each kind, up to `limit` each, in turns."""
+    found: list[list[Embeddable]] = []
     for kind in KINDS:
         queued = rows.all(
             "SELECT row FROM vector_queue WHERE kind = ? AND failed < ? ORDER BY row DESC LIMIT ?",
@@ -160,8 +160,8 @@ def missing(rows: Rows, limit: int) -> list[Embeddable]:
         numbers = [int(row["row"]) for row in queued]
         known = {each.row: each for each in texts_of(rows, kind, numbers)}
         # A row without words leaves the queue by being stored without vectors.
-        found += [known.get(number, Embeddable(kind, number, "", "", ())) for number in numbers]
-    return found
+        found.append([known.get(number, Embeddable(kind, number, "", "", ())) for number in numbers])
+    return [each for turn in zip_longest(*found) for each in turn if each is not None]
 
 
 def store(tx: Tx, model: str, embedded: Iterable[Embedded]) -> int:
@@ -222,6 +222,7 @@ def choose(tx: Tx, model: str, dimension: int) -> bool:
     What was embedded by another stays until `clear`, and is not found by questions to this one.
     """
     known = tx.one("SELECT id, dimension, current FROM vector_models WHERE name = ?", (model,))
+    tx.run("UPDATE vector_queue SET failed = 0 WHERE failed > 0")  # it may be another server, or a mended one
     if known is not None and known["dimension"] == dimension and known["current"]:
         return False
     if known is not None and known["dimension"] != dimension:  # another model of the same name
@@ -256,9 +257,5 @@ def clear(tx: Tx, limit: int) -> int:
 def standing(rows: Rows) -> Standing:
     """How far it has come."""
     queue = rows.one("SELECT count(*), coalesce(sum(failed >= ?), 0) FROM vector_queue", (MOST_FAILURES,))
-    count = rows.one(
-        """SELECT count(*) FROM vectors WHERE space_id IN (SELECT s.id FROM vector_spaces s
-           JOIN vector_models m ON m.id = s.model_id WHERE m.current = 1)"""
-    )
     every, refused = (int(queue[0]), int(queue[1])) if queue is not None else (0, 0)
-    return Standing(every - refused, refused, int(count[0]) if count is not None else 0)
+    return Standing(every - refused, refused)

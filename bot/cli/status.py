@@ -7,6 +7,7 @@ from rich.console import Console
 
 from bot import control
 from bot.config import OFFLINE, Config
+from bot.embedding import missing_words
 from memory.folder import DataFolder
 
 _IDLE = "configured; the service is not running"
@@ -32,6 +33,7 @@ def _idle(config: Config) -> dict[str, Any]:
     unset = config.unset()
     fronts = {} if config.discord_token is None else {"discord": _IDLE}
     agents = {agent.name: config.model_of(agent) for agent in config.agents}
+    embedding = f"{config.embedding_model}: {missing_words(config.embedding_model) or _IDLE}"
     names = [name for name in dict.fromkeys((*agents.values(), *config.model.fallback)) if name != OFFLINE]
     return {
         "running": False,
@@ -39,11 +41,13 @@ def _idle(config: Config) -> dict[str, Any]:
         "fronts": fronts,
         "not_configured": unset,
         "models": [{"model": name, "state": "not asked yet", "words": _IDLE} for name in names],
+        "embedding": embedding,
         "agents": agents,
         "lines": [
             *(f"{name}: {words}" for name, words in fronts.items()),
             *(f"{part}: not configured (set {setting})" for part, setting in unset.items()),
             *(f"model {name}: {_IDLE}" for name in names),
+            f"embedding: {embedding}",
             *(f"agent {name}: {model}" for name, model in agents.items()),
         ],
     }

@@ -33,11 +33,13 @@ from bot.config.sections import (
     Section,
     TerminalSettings,
     Token,
+    check_embedding,
     check_url,
     split_list,
 )
 from bot.errors import ConfigError
 from bot.secrets import Redactor
+from memory.embedding import Choice
 
 
 class Environment(Section):
@@ -59,6 +61,11 @@ class Environment(Section):
     google_key: Token | None = Field(default=None, alias="GOOGLE_API_KEY")
     groq_key: Token | None = Field(default=None, alias="GROQ_API_KEY")
     mistral_key: Token | None = Field(default=None, alias="MISTRAL_API_KEY")
+    embedding_model: Annotated[str, AfterValidator(check_embedding)] = Field(
+        default="packaged", alias="EMBEDDING_MODEL"
+    )
+    embedding_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="EMBEDDING_BASE_URL")
+    embedding_key: Token | None = Field(default=None, alias="EMBEDDING_API_KEY")
 
 
 class Config(Section):
@@ -82,6 +89,10 @@ class Config(Section):
     keys: Mapping[str, SecretStr]
     """Keys by provider ("openai", ...)."""
     openai_base_url: str
+    embedding_model: str
+    """"packaged", "none", "openai:<model>" or "ollama:<model>": the constellation's own, else the service's."""
+    embedding_base_url: str
+    embedding_key: SecretStr | None
     no_color: bool
     fault: str
     """Fault point to die at, for tests of crashes (`memory.faults`); empty for none."""
@@ -94,6 +105,13 @@ class Config(Section):
     def model_of(self, agent: Agent) -> str:
         """The model an agent uses: its own, else the service's."""
         return agent.model or self.model.default
+
+    def embedder(self) -> Choice:
+        """The embedder that is asked for, with its key: OpenAI's own server takes the one of its models too."""
+        key = self.embedding_key
+        if key is None and self.embedding_model.startswith("openai:") and not self.embedding_base_url:
+            key = self.keys.get("openai")
+        return Choice(self.embedding_model, self.embedding_base_url, key.get_secret_value() if key else "")
 
     def unset(self) -> dict[str, str]:
         """The parts that are not configured, each with the setting that would do it."""
@@ -108,9 +126,9 @@ class Config(Section):
 
     def secrets(self) -> tuple[str, ...]:
         """Every secret's value, for redaction."""
-        held = [*self.keys.values(), *([self.discord_token] if self.discord_token else [])]
-        password = urlsplit(self.openai_base_url).password
-        return (*(secret.get_secret_value() for secret in held), *([password] if password else []))
+        held = [*self.keys.values(), *filter(None, (self.discord_token, self.embedding_key))]
+        passwords = [urlsplit(url).password for url in (self.openai_base_url, self.embedding_base_url)]
+        return (*(secret.get_secret_value() for secret in held), *filter(None, passwords))
 
 
 def load_here() -> Config:
@@ -131,7 +149,7 @@ def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
     if environment and settings:
         config = _compose(environment, settings, home, path)
-        problems += [*_check_groups(config), *_check_models(config)]
+        problems += [*_check_groups(config), *_check_models(config), *_check_embedding(config)]
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
@@ -210,6 +228,9 @@ def _compose(environment: Environment, settings: FileSettings, home: Path, path:
             "discord_owner": environment.discord_owner,
             "keys": {provider: key for provider, key in keys.items() if key is not None},
             "openai_base_url": environment.openai_base_url,
+            "embedding_model": settings.constellation.embedding_model or environment.embedding_model,
+            "embedding_base_url": environment.embedding_base_url,
+            "embedding_key": environment.embedding_key,
             "no_color": bool(environment.no_color),
             "fault": environment.fault,
         }
@@ -290,6 +311,14 @@ def _check_models(config: Config) -> Iterator[str]:
             continue
         also = " (or OPENAI_BASE_URL for a server that needs none)" if provider == "openai" else ""
         yield f'{KEY_OF_PROVIDER[provider]}: not set; expected a key{also}, since {key} is "{model}"'
+
+
+def _check_embedding(config: Config) -> Iterator[str]:
+    """OpenAI's own server takes nothing without a key."""
+    choice = config.embedder()
+    if choice.model.startswith("openai:") and not choice.key and not choice.url:
+        expected = "expected a key, or EMBEDDING_BASE_URL for a server that needs none"
+        yield f'EMBEDDING_API_KEY: not set; {expected}, since EMBEDDING_MODEL is "{choice.model}"'
 
 
 def _installed(module: str) -> bool:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic import model_validator as validate_model
 
 from bot.rules import ToolRule
+from memory.embedding import EXPECTED, is_choice
 from memory.errors import StoreError
 from memory.schemas import TEXT, Schema, TextSchema, outline
 from memory.templates import TEMPLATES, beginning
@@ -61,6 +62,16 @@ def check_url(text: str) -> str:
     if parts.scheme in ("http", "https") and parts.hostname:
         return text.rstrip("/")
     raise ValueError('a URL such as "http://127.0.0.1:11434/v1"')
+
+
+def check_embedding(text: str) -> str:
+    if is_choice(text):
+        return text
+    raise ValueError(f"{EXPECTED}, such as openai:text-embedding-3-small")
+
+
+def _check_own_embedding(text: str) -> str:
+    return check_embedding(text) if text else text
 
 
 def _check_token(token: SecretStr) -> SecretStr:
@@ -131,6 +142,7 @@ class Section(BaseModel):
 class Constellation(Section):
     name: Name = "home"
     owner: str = ""
+    embedding_model: Annotated[str, AfterValidator(_check_own_embedding)] = ""
 
 
 class ModelSettings(Section):

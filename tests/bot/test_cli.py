@@ -20,7 +20,7 @@ START_SECONDS = 40.0
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(folder / "data"), **more}
+    return {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **more}
 
 
 def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
@@ -152,6 +152,7 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
         "home: not running; `carina run` starts it",
         "language model: not configured (set CARINA_MODEL)",
         "discord: not configured (set DISCORD_TOKEN)",
+        "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: offline",
     ]
     found = json.loads(carina(tmp_path, "status", "--json").stdout)
@@ -167,6 +168,7 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
         "discord: configured; the service is not running",
         "owner on Discord: not configured (set DISCORD_OWNER_ID)",
         "model openai:gpt-5-mini: configured; the service is not running",
+        "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr

@@ -15,7 +15,7 @@ KEY = "canary-7f3b9c2e5d81"
 
 
 async def lines(folder: Path, **environ: str) -> list[str]:
-    config = load_config({"CARINA_HOME": str(folder / "data"), **environ}, folder)
+    config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **environ}, folder)
     async with build(config, fronts=False) as app:
         status = await app.desk.status()
         assert KEY not in repr(status)
@@ -26,6 +26,7 @@ async def test_what_is_not_configured_is_said_with_the_setting(tmp_path: Path) -
     assert await lines(tmp_path) == [
         "language model: not configured (set CARINA_MODEL)",
         "discord: not configured (set DISCORD_TOKEN)",
+        "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: offline",
         "0 waiting for an answer, 0 to be sent, 0 given up",
     ]
@@ -38,6 +39,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "owner on Discord: not configured (set DISCORD_OWNER_ID)",
         "model openai:a: not asked yet",
         "model openai:b: not asked yet",
+        "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: openai:a",
         "0 waiting for an answer, 0 to be sent, 0 given up",
     ]

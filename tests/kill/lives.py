@@ -54,6 +54,7 @@ class Home:
             "CARINA_HOME": str(self.data),
             "CARINA_CONFIG": str(self.folder / "carina.toml"),
             "NO_COLOR": "1",
+            "EMBEDDING_MODEL": "none",
         }
 
 

@@ -24,6 +24,12 @@ EXEMPT = {
     "admission.redeem": "`/pair approve` and `carina pair approve`",
     "admission.rule": "`/people allow|deny` and `carina people`",
     "admission.withdraw": "`/people forget`, `/pair revoke` and `carina people forget`",
+    # Nothing of a message waits for its vectors; `tests/service/test_embedding.py` kills the service at the write.
+    "embedding.request": "asks a server for vectors",
+    "embedding.choose": "the first thing that embedding does with a file",
+    "embedding.store": "keeps vectors; what is lost is still queued",
+    "embedding.refuse": "counts that a text was not accepted",
+    "embedding.clear": "removes vectors of a model that is not used any more",
     # A person's commands, not messages; `tests/service/test_privacy.py` kills an erasure at its points.
     "privacy.choose": "`/privacy pause`, `optout` and `resume`, and `carina privacy`",
     "privacy.begin": "`/privacy erase` and `carina privacy erase`",

@@ -137,7 +137,12 @@ class Service:
 
     async def _spawn(self, *arguments: str) -> asyncio.subprocess.Process:
         inherited = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-        own = {"CARINA_HOME": str(self.home), "CARINA_CONFIG": str(self.file), "NO_COLOR": "1"}
+        own = {
+            "CARINA_HOME": str(self.home),
+            "CARINA_CONFIG": str(self.file),
+            "NO_COLOR": "1",
+            "EMBEDDING_MODEL": "none",
+        }
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
