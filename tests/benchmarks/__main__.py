@@ -20,6 +20,7 @@ BENCHMARKS = {
     "houses": "houses",
     "search": "searching",
     "locomo": "locomo",
+    "embedding": "embedding",
     "prompt": "prompts",
 }
 
