@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memory.fulltext import index_text
 from memory.search import talk
@@ -21,7 +21,7 @@ _WIDE = 10  # rows to each side of those that tell what the talk was about
 _NEWEST = 50  # of the rows with a word: whether it is the name of somebody who spoke there
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scored:
     """One row, by number; `named`: the query names the one who said it."""
 
@@ -32,13 +32,16 @@ class Scored:
 
 
 def ranked(find: Lookup, asked: Asked, meaning: Meaning | None, limit: int) -> list[Scored]:
-    """The best rows for a text, at least `limit` if there are as many, in no order."""
+    """The best rows for a text, in no order: `limit` of them, and those that are as good as the last."""
     most = max(_CANDIDATES, 4 * limit)
     rank = _in_talk if find.table.talk else _alone
     found = rank(find, asked, meaning, most)
     top = max((one.score for one in found), default=0.0) or 1.0
     whole = find.having(asked.every, [one.number for one in found]) if found else set()
-    return [replace(one, score=one.score / top + (_ALL_WORDS if one.number in whole else 0.0)) for one in found]
+    for one in found:
+        one.score = round(one.score / top + (_ALL_WORDS if one.number in whole else 0.0), 6)
+    least = min(heapq.nlargest(limit, (one.score for one in found)), default=0.0)
+    return [one for one in found if one.score >= least]
 
 
 def _words(find: Lookup, asked: Asked) -> list[Word]:
@@ -87,7 +90,7 @@ def _in_talk(find: Lookup, asked: Asked, meaning: Meaning | None, most: int) -> 
     named, words = _without_names(find, _words(find, asked))
     near = _nearest(find, meaning)
     best = [*dict.fromkeys([*_best(by_words(words), most), *near])]
-    heard = _talk(find, best, _NEIGHBOURS if asked.sentence else 0)
+    heard = _talk(find, asked, best)
     similar = _similar(find, meaning, near, heard.pool)
     found = signs(asked, words, heard, named, similar)
     return [Scored(number, total(each), similar.get(number), each.named > 0) for number, each in found.items()]
@@ -97,7 +100,8 @@ def _best(sums: Mapping[int, float], most: int) -> list[int]:
     return heapq.nlargest(most, sums, key=lambda number: (sums[number], number))
 
 
-def _talk(find: Lookup, numbers: Sequence[int], neighbours: int) -> Talk:
+def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
+    neighbours = _NEIGHBOURS if asked.sentence else 0
     stretches = talk.around(find.rows, numbers, find.scope, neighbours + _WIDE)
     chosen, others = set(numbers), set[int]()
     for stretch in stretches:
@@ -112,7 +116,7 @@ def _talk(find: Lookup, numbers: Sequence[int], neighbours: int) -> Talk:
         if number in chosen
     }
     known = {*pool, *(before for before in pool.values() if before is not None)}
-    return Talk(stretches, pool, talk.spoken(find.rows, known))
+    return Talk(stretches, pool, talk.spoken(find.rows, known, time=asked.when, name=asked.name))
 
 
 def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[str | None, list[Word]]:

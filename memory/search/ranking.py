@@ -17,6 +17,9 @@ _WINDOW = 2  # rows to each side that are read as one text with a row
 _WIDE = 10  # rows to each side that tell what the talk is about, the nearer the more
 
 
+_DECAY = [1 - abs(distance) / (_WIDE + 1) for distance in range(-_WIDE, _WIDE + 1)]
+
+
 class Signs(NamedTuple):
     """What speaks for a message, each about 0 to 1.
 
@@ -40,17 +43,17 @@ class Signs(NamedTuple):
 
 
 WEIGHTS = Signs(
-    turn=0.5,
-    window=0.5,
-    wide=0.3,
-    named=0.4,
-    answers=0.3,
-    length=0.3,
-    when=0.3,
-    name=0.1,
-    asks=-0.05,
-    own=0.5,
-    around=0.8,
+    turn=2.1,
+    window=2.9,
+    wide=3.0,
+    named=2.7,
+    answers=1.7,
+    length=3.8,
+    when=2.1,
+    name=1.6,
+    asks=-0.3,
+    own=2.0,
+    around=3.5,
 )
 """Learned and checked as docs/search.md says."""
 
@@ -91,9 +94,10 @@ def signs(
 ) -> dict[int, Signs]:
     """The signs of every message in the pool of a talk; `named` is the speaker whom the query names."""
     turn, window, wide = by_words(words), Sums(), Sums()
-    for stretch in talk.stretches:
-        for word in words:
-            _spread(stretch, word, window, wide)
+    places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
+    for word in words:
+        fewer, more = sorted((word.rows, places), key=len)
+        _spread(word.weight, [places[number] for number in fewer if number in more], window, wide)
     turn, window, wide = (_of_best(sums) for sums in (turn, window, wide))
     found: dict[int, Signs] = {}
     for number, before in talk.pool.items():
@@ -133,19 +137,21 @@ def _of_best(sums: Sums) -> Sums:
     return {number: value / best for number, value in sums.items()}
 
 
-def _spread(stretch: Stretch, word: Word, window: Sums, wide: Sums) -> None:
-    """Credit a word to the rows around those that have it."""
-    numbers, lengths = stretch.numbers, stretch.lengths
+def _spread(weight: float, found: Sequence[tuple[Stretch, int]], window: Sums, wide: Sums) -> None:
+    """Credit a word to the rows around those that have it, which are given as a stretch and a position in it."""
     times: dict[int, int] = {}
+    lengths: dict[int, float] = {}
     credit: dict[int, float] = {}
-    for at, number in enumerate(numbers):
-        if number in word.rows:
-            for near in range(max(at - _WIDE, 0), min(at + _WIDE + 1, len(numbers))):
-                credit[near] = credit.get(near, 0.0) + 1 - abs(near - at) / (_WIDE + 1)
-                if abs(near - at) <= _WINDOW:
-                    times[near] = times.get(near, 0) + 1
-    for at, count in times.items():
-        length = sum(lengths[max(at - _WINDOW, 0) : at + _WINDOW + 1]) / (2 * _WINDOW + 1)
-        window[numbers[at]] = window.get(numbers[at], 0.0) + word.weight * share(count, length)
-    for at, amount in credit.items():
-        wide[numbers[at]] = wide.get(numbers[at], 0.0) + word.weight * amount * 2.2 / (amount + 1.2)
+    for stretch, at in found:
+        first = max(at - _WIDE, 0)
+        for number, part in zip(stretch.numbers[first : at + _WIDE + 1], _DECAY[first - at + _WIDE :], strict=False):
+            credit[number] = credit.get(number, 0.0) + part
+        for near in range(max(at - _WINDOW, 0), min(at + _WINDOW + 1, len(stretch.numbers))):
+            number = stretch.numbers[near]
+            times[number] = times.get(number, 0) + 1
+            if number not in lengths:
+                lengths[number] = sum(stretch.lengths[max(near - _WINDOW, 0) : near + _WINDOW + 1]) / (2 * _WINDOW + 1)
+    for number, count in times.items():
+        window[number] = window.get(number, 0.0) + weight * share(count, lengths[number])
+    for number, amount in credit.items():
+        wide[number] = wide.get(number, 0.0) + weight * amount * 2.2 / (amount + 1.2)

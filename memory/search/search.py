@@ -30,7 +30,7 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
     found: list[_Found] = []
     for find in lookups:
         found += _ranked(find, query, limit) if query.text.strip() else _listed(find, limit)
-    found.sort(key=lambda one: (round(one.hit.score, 6), one.hit.when), reverse=True)
+    found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
     return Results(
         hits=_completed(found[:limit], query.text),
         searched=tuple(find.table.domain for find in lookups),

@@ -31,7 +31,6 @@ _NAME = regex.compile(r"(?<=[\p{Ll}\p{Nd},]\s)(?!I\b)\p{Lu}\p{Ll}+")  # a capita
 
 class _Row(NamedTuple):
     number: int
-    place: str
     moment: str
     length: int
 
@@ -68,34 +67,52 @@ class Talk:
     rows: Mapping[int, Spoken]
 
 
-def around(rows: Rows, numbers: Sequence[int], scope: Scope, reach: int) -> list[Stretch]:
-    """What was said around the given messages, up to `reach` rows to each side; each of them is in one stretch."""
-    condition, parameters = scope.sql("audience")
-    side = f"""SELECT id FROM (SELECT id FROM messages WHERE place_id = o.place_id AND id {{}} o.id
-        AND deleted_at IS NULL AND search_text <> '' AND {condition} ORDER BY id {{}} LIMIT {reach})"""
-    found = rows.all(
-        f"""SELECT o.id, m.id, m.place_id, m.created_at, length(m.search_text)
-        FROM json_each(?) c JOIN messages o ON o.id = c.value JOIN messages m ON m.id IN (
-            SELECT o.id UNION ALL {side.format("<", "DESC")} UNION ALL {side.format(">", "ASC")})
-        ORDER BY o.place_id, o.id, m.id""",
-        (json.dumps(list(numbers)), *parameters, *parameters),
-    )
-    runs: dict[int, list[_Row]] = {}
-    for middle, *row in found:
-        runs.setdefault(middle, []).append(_Row(*row))
-    return [part for run in _joined(runs.values()) for part in _sessions(run)]
+def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list[Stretch]:
+    """What was said around the given messages, up to `reach` rows to each side; each of them is in one stretch.
+
+    What two of them have around them in common is read once.
+    """
+    sql = "SELECT id, place_id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY place_id, id"
+    read = _Reading(rows, scope, reach)
+    for number, place in rows.all(sql, (json.dumps(list(numbers)),)):
+        read.around(place, number)
+    return [part for run in read.runs for part in _sessions(run)]
 
 
-def _joined(runs: Iterable[list[_Row]]) -> list[list[_Row]]:
-    """Runs that share a row as one. They come by place and middle."""
-    joined: list[list[_Row]] = []
-    for run in runs:
-        last = joined[-1][-1] if joined else None
-        if last is not None and last.place == run[0].place and run[0].number <= last.number:
-            joined[-1] += [row for row in run if row.number > last.number]
+class _Reading:
+    """Reads messages in order of place and number; a run is what was found without anything left out in between."""
+
+    def __init__(self, rows: Rows, scope: Scope, reach: int) -> None:
+        self._rows, self._reach, self._place = rows, reach, ""
+        self._condition, self._parameters = scope.sql("audience")
+        self.runs: list[list[_Row]] = []
+
+    def around(self, place: str, number: int) -> None:
+        if place != self._place:
+            self._place = place
+            last = None
         else:
-            joined.append(list(run))
-    return joined
+            last = self.runs[-1][-1].number
+        if last is None or number > last:
+            before = self._read("<", number, "DESC", self._reach)
+            if last is not None and before and before[-1].number <= last:
+                self.runs[-1] += [row for row in reversed(before) if row.number > last]
+            else:
+                self.runs.append(before[::-1])
+            self.runs[-1] += self._read(">=", number, "ASC", self._reach + 1)
+            return
+        run = self.runs[-1]
+        missing = self._reach - sum(row.number > number for row in run[-self._reach :])
+        if missing > 0:
+            run += self._read(">", last, "ASC", missing)
+
+    def _read(self, side: str, number: int, order: str, limit: int) -> list[_Row]:
+        found = self._rows.all(
+            f"""SELECT id, created_at, length(search_text) FROM messages WHERE place_id = ? AND id {side} ?
+            AND deleted_at IS NULL AND search_text <> '' AND {self._condition} ORDER BY id {order} LIMIT ?""",
+            (self._place, number, *self._parameters, limit),
+        )
+        return [_Row(*row) for row in found]
 
 
 def _sessions(run: list[_Row]) -> list[Stretch]:
@@ -111,8 +128,11 @@ def _sessions(run: list[_Row]) -> list[Stretch]:
     return parts
 
 
-def spoken(rows: Rows, numbers: Iterable[int]) -> Mapping[int, Spoken]:
-    """What these messages are like; the caller has found them under a scope."""
+def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Mapping[int, Spoken]:
+    """What these messages are like; the caller has found them under a scope.
+
+    Whether they tell a time or a name is looked at only when it is asked for.
+    """
     found = rows.all(
         f"SELECT id, speaker, role, length(search_text), substr(content, 1, {_READ}) FROM messages "
         "WHERE id IN (SELECT value FROM json_each(?))",
@@ -124,8 +144,8 @@ def spoken(rows: Rows, numbers: Iterable[int]) -> Mapping[int, Spoken]:
             by_person=role == "user",
             length=length,
             asks="?" in text,
-            tells_time=_TIME.search(text) is not None,
-            tells_name=_NAME.search(text) is not None,
+            tells_time=time and _TIME.search(text) is not None,
+            tells_name=name and _NAME.search(text) is not None,
         )
         for number, speaker, role, length, text in found
     }

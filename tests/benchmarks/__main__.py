@@ -19,7 +19,7 @@ BENCHMARKS = {
     "start": "starting",
     "houses": "houses",
     "search": "searching",
-    "locomo": "locomo",
+    "locomo": "recalls",
     "embedding": "embedding",
     "prompt": "prompts",
 }

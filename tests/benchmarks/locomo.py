@@ -1,39 +1,23 @@
-"""Retrieval on LoCoMo: which share of the turns that hold an answer stands among the first 5, 10, 20 hits.
+"""The conversations of LoCoMo as messages in stores of the product, and their questions.
 
-One store for each conversation, a message for each turn with its session's date. Beside the program's own search
-stand two plain FTS5 indexes of the same texts, asked with every word of the question as it stands.
+One store for each conversation, a message for each turn with its speaker, a minute after the one before it; sessions
+begin at their own dates. Questions whose evidence is not among the turns are left out.
 """
 
-import asyncio
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
 from memory import messages
-from memory.audience import PUBLIC, Scope, Trust
-from memory.clock import utc_now
-from memory.database import Connection, Database, Tx, connect
-from memory.faults import commit_point
-from memory.ids import AgentId, PersonId, PlaceId
-from memory.migrations import Kind, prepare
-from memory.search import Query, search
-from tests.benchmarks.options import Options
-from tests.benchmarks.report import Cell, Detail, Measure, Report, percentile
+from memory.audience import PUBLIC, Trust
+from memory.database import Tx
+from memory.ids import PersonId, PlaceId
 
-_FILL = commit_point("bench.fill_locomo")
-
-CUTS = (5, 10, 20)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-_AGENT = AgentId("agt_bench")
-
-Ask: TypeAlias = Callable[[str], list[str]]
-"""A question -> the ids of the turns that are found, best first."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +36,26 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One question as a method answered it: recall at each cut, and the milliseconds."""
+class Conversation:
+    """`skipped` questions have no usable evidence."""
 
-    category: int
-    recall: tuple[float, ...]
-    milliseconds: float
+    turns: list[Turn]
+    questions: list[Question]
+    skipped: int
+
+
+def conversations(path: Path) -> list[Conversation]:
+    """What a file like locomo-dev.json holds; raises ValueError for one that does not."""
+    try:
+        return [_conversation(given) for given in json.loads(path.read_text("utf-8"))]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} does not hold conversations as locomo-dev.json does: {error!r}") from error
+
+
+def _conversation(given: dict[str, Any]) -> Conversation:
+    turns = list(turns_of(given))
+    questions = list(questions_of(given, {turn.id for turn in turns}))
+    return Conversation(turns, questions, len(given["questions"]) - len(questions))
 
 
 def evidence(given: Sequence[str]) -> frozenset[str]:
@@ -81,122 +79,11 @@ def questions_of(conversation: dict[str, Any], known: set[str]) -> Iterator[Ques
             yield Question(given["question"], given["category"], needed)
 
 
-def _store(tx: Tx, turns: Sequence[Turn]) -> None:
+def store(tx: Tx, turns: Sequence[Turn]) -> None:
+    """All turns as messages that everybody heard, in one place."""
     for turn in turns:
         person = PersonId(f"bench:{turn.speaker}")
         heard = messages.Heard(
             PlaceId("bench:talk"), person, turn.speaker, turn.text, "bench", turn.id, PUBLIC, Trust.APPROVED, turn.at
         )
         messages.add_heard(tx, heard)
-
-
-def _index(raw: Connection, turns: Sequence[Turn]) -> None:
-    """FTS5 as it comes, over the same words."""
-    raw.execute("CREATE VIRTUAL TABLE plain USING fts5(text)")
-    for number, turn in enumerate(turns):
-        date = f"{turn.at.day} {turn.at:%B %Y}"
-        raw.execute("INSERT INTO plain (rowid, text) VALUES (?, ?)", (number, f"{date} {turn.speaker}: {turn.text}"))
-
-
-def _plain(raw: Connection, turns: Sequence[Turn], joint: str) -> Ask:
-    """Every word of the question as it stands; `joint` is OR or AND."""
-
-    def ask(text: str) -> list[str]:
-        match = f" {joint} ".join(f'"{word}"' for word in re.findall(r"\w+", text))
-        sql = "SELECT rowid FROM plain WHERE plain MATCH ? ORDER BY bm25(plain) LIMIT 20"
-        return [turns[row[0]].id for row in raw.execute(sql, (match,)).fetchall()]
-
-    return ask
-
-
-def _own(raw: Connection, ids: dict[str, str]) -> Ask:
-    def ask(text: str) -> list[str]:
-        query = Query(text=text, agent=_AGENT, domains=frozenset(("messages",)), limit=20)
-        return [ids[hit.id] for hit in search(Tx(raw), query, Scope(PUBLIC)).hits]
-
-    return ask
-
-
-def _measure(ask: Ask, questions: Sequence[Question]) -> list[Asked]:
-    asked = []
-    for question in questions:
-        begin = time.perf_counter()
-        found = ask(question.text)
-        took = 1000 * (time.perf_counter() - begin)
-        needed = question.evidence
-        recall = tuple(len(needed & set(found[:cut])) / len(needed) for cut in CUTS)
-        asked.append(Asked(question.category, recall, took))
-    return asked
-
-
-async def _conversation(folder: Path, conversation: dict[str, Any], asked: dict[str, list[Asked]]) -> int:
-    turns = list(turns_of(conversation))
-    questions = list(questions_of(conversation, {turn.id for turn in turns}))
-    path = folder / "carina.db"
-    prepare(path, Kind.CONSTELLATION)
-    async with Database.open(path) as database:
-        await database.write(_FILL, lambda tx: _store(tx, turns))
-    raw = connect(path)
-    try:
-        rows = raw.execute("SELECT id, external_id FROM messages").fetchall()
-        _index(raw, turns)
-        methods = {
-            "Carina": _own(raw, {str(row["id"]): row["external_id"] for row in rows}),
-            "plain FTS5, any of all words": _plain(raw, turns, "OR"),
-            "plain FTS5, every word": _plain(raw, turns, "AND"),
-        }
-        for name, ask in methods.items():
-            asked.setdefault(name, []).extend(_measure(ask, questions))
-    finally:
-        raw.close()
-    return len(conversation["questions"]) - len(questions)
-
-
-def run(options: Options) -> Report:
-    report = Report("LoCoMo retrieval: recall of evidence turns")
-    if options.locomo is None or not options.locomo.is_file():
-        named = "no path was given" if options.locomo is None else f"there is no file {options.locomo.name}"
-        report.notes.append(f"not measured: {named}; pass --locomo PATH with the path of locomo-dev.json")
-        return report
-    conversations = json.loads(options.locomo.read_text("utf-8"))
-    asked, skipped = dict[str, list[Asked]](), 0
-    begun = utc_now()
-    for conversation in conversations[: 1 if options.quick else None]:
-        with TemporaryDirectory() as folder:
-            skipped += asyncio.run(_conversation(Path(folder), conversation, asked))
-    own = asked["Carina"]
-    for position, cut in enumerate(CUTS):
-        values = [100 * each.recall[position] for each in own if each.category != 5]
-        report.measures.append(Measure(f"recall@{cut}, categories 1-4", "%", (sum(values) / len(values),)))
-    report.details.append(_side_by_side(asked))
-    report.details.append(_by_category(asked))
-    report.notes.append(
-        f"{len(conversations)} conversations, {len(own)} questions, {skipped} without usable evidence left out; "
-        f"{(utc_now() - begun).total_seconds():.0f} s."
-    )
-    return report
-
-
-def _mean(asked: Sequence[Asked], position: int) -> float:
-    return 100 * sum(each.recall[position] for each in asked) / max(len(asked), 1)
-
-
-def _side_by_side(asked: dict[str, list[Asked]]) -> Detail:
-    rows: list[tuple[Cell, ...]] = []
-    for name, every in asked.items():
-        four = [each for each in every if each.category != 5]
-        times = [each.milliseconds for each in every]
-        recalls = [f"{_mean(of, position):.1f}" for of in (four, every) for position in range(len(CUTS))]
-        rows.append((name, *recalls, percentile(times, 0.5), percentile(times, 0.95)))
-    columns = (*(f"R@{cut}" for cut in CUTS), *(f"R@{cut} all" for cut in CUTS))
-    return Detail("Categories 1-4, and all five", ("method", *columns, "p50 ms", "p95 ms"), tuple(rows))
-
-
-def _by_category(asked: dict[str, list[Asked]]) -> Detail:
-    rows = []
-    for name, every in asked.items():
-        parts = [[each for each in every if each.category == category] for category in CATEGORIES]
-        rows.append((name, *(f"{_mean(part, 1):.1f}" for part in parts)))
-    counts = [sum(each.category == category for each in next(iter(asked.values()))) for category in CATEGORIES]
-    columns = [f"{name} ({count})" for name, count in zip(CATEGORIES.values(), counts, strict=True)]
-    return Detail("R@10 by category", ("method", *columns), tuple(rows))

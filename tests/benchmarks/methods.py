@@ -1,0 +1,50 @@
+"""The ways to answer a question on a store that are compared: the product's search, and what it is measured against."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from memory.audience import PUBLIC, Scope
+from memory.database import Connection, Tx
+from memory.ids import AgentId
+from memory.search import Query, search
+from tests.benchmarks.locomo import Turn
+
+AGENT = AgentId("agt_bench")
+DEEP = 100
+"""Ranks that are looked at; further down a turn counts as not found."""
+
+Ask: TypeAlias = Callable[[str], list[str]]
+"""A question -> the ids of the turns that are found, best first."""
+
+
+def external_ids(raw: Connection) -> dict[str, str]:
+    """The turn that each message is."""
+    return {str(row["id"]): row["external_id"] for row in raw.execute("SELECT id, external_id FROM messages")}
+
+
+def product(raw: Connection) -> Ask:
+    """The product's own search, by words."""
+    ids = external_ids(raw)
+
+    def ask(text: str) -> list[str]:
+        query = Query(text=text, agent=AGENT, domains=frozenset(("messages",)), limit=20)
+        return [ids[hit.id] for hit in search(Tx(raw), query, Scope(PUBLIC)).hits]
+
+    return ask
+
+
+def plain(raw: Connection, turns: Sequence[Turn]) -> Ask:
+    """FTS5 as it comes over the same words: every word of the question, joined by OR."""
+    raw.execute("CREATE VIRTUAL TABLE temp.plain USING fts5(text)")
+    for number, turn in enumerate(turns):
+        date = f"{turn.at.day} {turn.at:%B %Y}"
+        text = f"{date} {turn.speaker}: {turn.text}"
+        raw.execute("INSERT INTO temp.plain (rowid, text) VALUES (?, ?)", (number, text))
+
+    def ask(text: str) -> list[str]:
+        match = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
+        sql = "SELECT rowid FROM temp.plain WHERE plain MATCH ? ORDER BY bm25(plain) LIMIT ?"
+        return [turns[row[0]].id for row in raw.execute(sql, (match, DEEP)).fetchall()]
+
+    return ask

@@ -1,0 +1,162 @@
+"""Retrieval on LoCoMo: which share of the turns that hold an answer stands among the first 5, 10, 20 hits.
+
+Beside the product's own search stand plain FTS5 over the same texts and, with an embedder, vectors alone and both
+fused by reciprocal ranks. Each method answers every question of every conversation, which has a store of its own.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+from memory.clock import utc_now
+from memory.database import Database, connect
+from memory.faults import commit_point
+from memory.migrations import Kind, prepare
+from tests.benchmarks import methods
+from tests.benchmarks.locomo import CATEGORIES, Conversation, Question, conversations, store
+from tests.benchmarks.methods import Ask
+from tests.benchmarks.options import Options
+from tests.benchmarks.report import Cell, Detail, Measure, Report, at_least, percentile
+
+_FILL = commit_point("bench.fill_locomo")
+
+CUTS = (5, 10, 20)
+METHODS = ("carina", "carina_no_embedder", "fts5", "dense", "rrf")
+NO_EMBEDDER = "this version of the program has no embedder: carina, dense and rrf were not run"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One question as a method answered it: recall at each cut, 1 / the first evidence's rank, milliseconds."""
+
+    category: int
+    recall: tuple[float, ...]
+    reciprocal: float
+    milliseconds: float
+
+
+@dataclass
+class Outcome:
+    """What every method that was run made of the questions; `notes` says what was left out."""
+
+    answered: dict[str, list[Answered]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+Summary: TypeAlias = Mapping[str, Any]
+
+
+def measured(path: Path, most: int | None = None) -> Outcome:
+    """All methods over the conversations of a file, or over the first `most` of them."""
+    outcome, begun = Outcome(), utc_now()
+    every = conversations(path)[:most]
+    for conversation in every:
+        with TemporaryDirectory() as folder:
+            asyncio.run(_one(Path(folder), conversation, outcome))
+    asked, skipped = sum(len(each.questions) for each in every), sum(each.skipped for each in every)
+    seconds = (utc_now() - begun).total_seconds()
+    outcome.notes.append(
+        f"{len(every)} conversations, {asked} questions, {skipped} without usable evidence left out; {seconds:.0f} s."
+    )
+    outcome.notes.append(NO_EMBEDDER)
+    return outcome
+
+
+async def _one(folder: Path, conversation: Conversation, outcome: Outcome) -> None:
+    path = folder / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    async with Database.open(path) as database:
+        await database.write(_FILL, lambda tx: store(tx, conversation.turns))
+    raw = connect(path)
+    try:
+        ways = {"carina_no_embedder": methods.product(raw), "fts5": methods.plain(raw, conversation.turns)}
+        for name, ask in ways.items():
+            outcome.answered.setdefault(name, []).extend(_answer(ask, each) for each in conversation.questions)
+    finally:
+        raw.close()
+
+
+def _answer(ask: Ask, question: Question) -> Answered:
+    begin = time.perf_counter()
+    found = ask(question.text)
+    took = 1000 * (time.perf_counter() - begin)
+    needed = question.evidence
+    recall = tuple(len(needed & set(found[:cut])) / len(needed) for cut in CUTS)
+    first = next((rank for rank, turn in enumerate(found, 1) if turn in needed), None)
+    return Answered(question.category, recall, 0.0 if first is None else 1 / first, took)
+
+
+def summary(outcome: Outcome) -> dict[str, Summary | None]:
+    """By method in percent over categories 1 to 4, and by category; None for what was not run."""
+    return {name: _summed(outcome.answered[name]) if name in outcome.answered else None for name in METHODS}
+
+
+def _summed(answered: Sequence[Answered]) -> Summary:
+    names = {number: name for number, name in CATEGORIES.items() if number != 5}
+    of = {name: [each for each in answered if each.category == number] for number, name in names.items()}
+    four = [each for part in of.values() for each in part]
+    return {**_figures(four), "by_category": {name: _figures(part) for name, part in of.items() if part}}
+
+
+def _figures(answered: Sequence[Answered]) -> dict[str, float]:
+    count = max(len(answered), 1)
+    recalls = {
+        f"recall_at_{cut}": round(100 * sum(each.recall[position] for each in answered) / count, 2)
+        for position, cut in enumerate(CUTS)
+    }
+    return {**recalls, "mrr": round(100 * sum(each.reciprocal for each in answered) / count, 2)}
+
+
+TITLE = "LoCoMo retrieval: recall of evidence turns"
+
+
+def run(options: Options) -> Report:
+    """For the whole of the benchmarks; `tests/benchmarks/retrieval.py PATH` runs this one alone."""
+    if options.locomo is None or not options.locomo.is_file():
+        named = "no path was given" if options.locomo is None else f"there is no file {options.locomo.name}"
+        return Report(TITLE, notes=[f"not measured: {named}; pass --locomo PATH with the path of locomo-dev.json"])
+    return reported(measured(options.locomo, 1 if options.quick else None))
+
+
+def reported(outcome: Outcome) -> Report:
+    """The figures with what they should be on conversations that nobody has seen, and all methods side by side."""
+    report = Report(TITLE, details=[_side_by_side(outcome), _by_category(outcome)], notes=outcome.notes)
+    targets = {"carina_no_embedder": {5: 67, 10: 75}, "carina": {5: 69, 10: 78}}
+    for name, figures in summary(outcome).items():
+        for cut, limit in targets.get(name, {}).items():
+            if figures is not None:
+                value = (figures[f"recall_at_{cut}"],)
+                report.measures.append(Measure(f"{name}: recall@{cut}, categories 1-4", "%", value, at_least(limit)))
+    return report
+
+
+def _side_by_side(outcome: Outcome) -> Detail:
+    rows: list[tuple[Cell, ...]] = []
+    for name, answered in outcome.answered.items():
+        four = [each for each in answered if each.category != 5]
+        times = [each.milliseconds for each in answered]
+        figures = [f"{value:.1f}" for of in (four, answered) for value in _figures(of).values()]
+        rows.append((name, *figures, percentile(times, 0.5), percentile(times, 0.95)))
+    heads = [*(f"R@{cut}" for cut in CUTS), "MRR"]
+    columns = ("method", *heads, *(f"{head} all" for head in heads), "p50 ms", "p95 ms")
+    return Detail("Categories 1-4, and all five", columns, tuple(rows))
+
+
+def _by_category(outcome: Outcome) -> Detail:
+    rows = []
+    for name, answered in outcome.answered.items():
+        parts = [[each for each in answered if each.category == number] for number in CATEGORIES]
+        rows.append((name, *(f"{_figures(part)['recall_at_10']:.1f}" for part in parts)))
+    every = next(iter(outcome.answered.values()), [])
+    counts = [sum(each.category == number for each in every) for number in CATEGORIES]
+    columns = [f"{name} ({count})" for name, count in zip(CATEGORIES.values(), counts, strict=True)]
+    return Detail("R@10 by category", ("method", *columns), tuple(rows))
+
+
+def as_json(outcome: Outcome) -> str:
+    return json.dumps(summary(outcome), indent=1)
