@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from memory.fulltext import index_text
 from memory.search import talk
 from memory.search.asking import Asked
-from memory.search.domains import where
 from memory.search.lookup import Lookup
-from memory.search.query import Meaning, Near
+from memory.search.query import Near, Nearness
 from memory.search.ranking import Word, by_words, nearness, rarity, share, signs, total
 from memory.search.talk import Talk
 
 _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
 _CANDIDATES = 50  # of a domain, at least: among them the rows with every word are looked for
 _NEAR = 40  # nearest neighbours, of each view
+_LEAST = 0.45  # the cosine from which on a row is found without having any of the words; see docs/search.md
 _NEIGHBOURS = 2  # rows to each side of a candidate that may be hits without having a word themselves
 _WIDE = 10  # rows to each side of those that tell what the talk was about
 _NEWEST = 50  # of the rows with a word: whether it is the name of somebody who spoke there
@@ -23,25 +23,55 @@ _NEWEST = 50  # of the rows with a word: whether it is the name of somebody who 
 
 @dataclass
 class Scored:
-    """One row, by number; `named`: the query names the one who said it."""
+    """One row, by number; `named`: the query names the one who said it; `around`: words that only its window has."""
 
     number: int
     score: float
     near: Near | None = None
     named: bool = False
+    window: Sequence[int] = ()
+    around: tuple[str, ...] = ()
 
 
-def ranked(find: Lookup, asked: Asked, meaning: Meaning | None, limit: int) -> list[Scored]:
+@dataclass(frozen=True)
+class _Sought:
+    """A text as it is looked for in one domain: its words, whom it names, the rows that are near to what it means."""
+
+    asked: Asked
+    words: list[Word]
+    named: str | None
+    meaning: Nearness | None
+    near: Mapping[int, Near]
+
+    def best(self, most: int) -> list[int]:
+        """The rows that are looked at closely: the best by their words, and the nearest."""
+        sums = by_words(self.words)
+        return [*dict.fromkeys([*heapq.nlargest(most, sums, key=lambda number: (sums[number], number)), *self.near])]
+
+
+def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> list[Scored]:
     """The best rows for a text, in no order: `limit` of them, and those that are as good as the last."""
-    most = max(_CANDIDATES, 4 * limit)
-    rank = _in_talk if find.table.talk else _alone
-    found = rank(find, asked, meaning, most)
-    top = max((one.score for one in found), default=0.0) or 1.0
-    whole = find.having(asked.every, [one.number for one in found]) if found else set()
+    words, named = _words(find, asked), None
+    if find.table.talk:
+        named, words = _without_names(find, words)
+    sought = _Sought(asked, words, named, meaning, _nearest(find, meaning))
+    best = sought.best(max(_CANDIDATES, 4 * limit))
+    if not best:
+        return []
+    found = (_in_talk if find.table.talk else _alone)(find, sought, best)
+    top = max(one.score for one in found) or 1.0
+    whole = find.having(asked.every, [one.number for one in found])
     for one in found:
         one.score = round(one.score / top + (_ALL_WORDS if one.number in whole else 0.0), 6)
-    least = min(heapq.nlargest(limit, (one.score for one in found)), default=0.0)
-    return [one for one in found if one.score >= least]
+    least = min(heapq.nlargest(limit, (one.score for one in found)))
+    kept = [one for one in found if one.score >= least]
+    for one in kept:
+        one.around = tuple(word.term.word for word in words if _only_around(one, word))
+    return kept
+
+
+def _only_around(one: Scored, word: Word) -> bool:
+    return one.number not in word.rows and any(number in word.rows for number in one.window)
 
 
 def _words(find: Lookup, asked: Asked) -> list[Word]:
@@ -50,54 +80,52 @@ def _words(find: Lookup, asked: Asked) -> list[Word]:
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 
-def _nearest(find: Lookup, meaning: Meaning | None) -> Mapping[int, Near]:
+def _nearest(find: Lookup, meaning: Nearness | None) -> dict[int, Near]:
+    """Rows that are found whatever their words."""
     if meaning is None:
         return {}
-    condition, parameters = where(find.conditions)
-    found = meaning.nearness.nearest(find.rows, find.table.domain, meaning.vector, (condition, parameters), _NEAR)
-    return {number: near for number, near in found.items() if near.best >= meaning.least}
+    near = meaning.nearest(find.rows, find.among, _NEAR)
+    found = find.meeting([number for number, each in near.items() if each.best >= _LEAST])
+    return {number: near[number] for number in found}
 
 
-def _similar(
-    find: Lookup, meaning: Meaning | None, near: Mapping[int, Near], numbers: Iterable[int]
-) -> dict[int, Near]:
-    """How near each of the rows is, the nearest or not."""
-    if meaning is None:
+def _similar(find: Lookup, sought: _Sought, numbers: Iterable[int]) -> dict[int, Near]:
+    """How near the rows are, the nearest or not."""
+    if sought.meaning is None:
         return {}
-    missing = [number for number in numbers if number not in near]
-    found = meaning.nearness.among(find.rows, find.table.domain, meaning.vector, missing)
-    return {**near, **found}
+    missing = [number for number in numbers if number not in sought.near]
+    return {**sought.near, **sought.meaning.of(find.rows, find.among, missing)}
 
 
-def _alone(find: Lookup, asked: Asked, meaning: Meaning | None, most: int) -> list[Scored]:
+def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     """Rows that are understood by themselves: how often they have the words, and how near they are."""
-    words, near = _words(find, asked), _nearest(find, meaning)
-    best = [*dict.fromkeys([*_best(by_words(words), most), *near])]
     sums = dict.fromkeys(best, 0.0)
-    for word in words:
+    for word in sought.words:
         for number, times, length in find.times(word.term.match, best):
             sums[number] += word.weight * share(times, length)
-    top = max(sums.values(), default=0.0) or 1.0
-    similar = _similar(find, meaning, near, best)
+    top = max(sums.values()) or 1.0
+    similar = _similar(find, sought, best)
     return [
         Scored(number, value / top + nearness(similar.get(number)), similar.get(number))
         for number, value in sums.items()
     ]
 
 
-def _in_talk(find: Lookup, asked: Asked, meaning: Meaning | None, most: int) -> list[Scored]:
+def _in_talk(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     """Messages, understood with what was said around them."""
-    named, words = _without_names(find, _words(find, asked))
-    near = _nearest(find, meaning)
-    best = [*dict.fromkeys([*_best(by_words(words), most), *near])]
-    heard = _talk(find, asked, best)
-    similar = _similar(find, meaning, near, heard.pool)
-    found = signs(asked, words, heard, named, similar)
-    return [Scored(number, total(each), similar.get(number), each.named > 0) for number, each in found.items()]
-
-
-def _best(sums: Mapping[int, float], most: int) -> list[int]:
-    return heapq.nlargest(most, sums, key=lambda number: (sums[number], number))
+    heard = _talk(find, sought.asked, best)
+    similar = _similar(find, sought, heard.pool)
+    found = signs(sought.asked, sought.words, heard, sought.named, similar)
+    windows = {
+        number: stretch.numbers[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS + 1]
+        for stretch in heard.stretches
+        for at, number in enumerate(stretch.numbers)
+        if number in found
+    }
+    return [
+        Scored(number, total(each), similar.get(number), each.named > 0, windows[number])
+        for number, each in found.items()
+    ]
 
 
 def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:

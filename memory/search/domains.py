@@ -7,9 +7,9 @@ and search_text, and an FTS5 index over the last.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from memory.audience import Scope
 from memory.clock import to_text
 from memory.database import Value
+from memory.ids import AgentId
 from memory.search.query import Domain, Kind, Query
 
 
@@ -25,8 +25,9 @@ class Condition:
 class Table:
     """Where a domain lives: its table, as `t`, with its index, row number and the columns of a hit.
 
-    `can_meet` says whether a query's conditions make sense for it at all, `conditions` what they are in SQL. Rows
-    of `talk` are said in a place, one after the other, and are understood together.
+    `can_meet` says whether a query's conditions make sense for it at all, `narrowing` what they are in SQL; `living`
+    is what holds for every row that the agent can find. Rows of `talk` are said in a place, one after the other, and
+    are understood together.
     """
 
     domain: Domain
@@ -37,31 +38,30 @@ class Table:
     moment: str
     columns: str
     can_meet: Callable[[Query], bool]
-    conditions: Callable[[Query], Iterator[Condition]]
+    living: Callable[[AgentId], Condition]
+    narrowing: Callable[[Query], Iterator[Condition]]
     talk: bool = False
 
 
-def asked(query: Query, scope: Scope) -> dict[Table, list[Condition]]:
-    """The domains that a query asks, with everything that must hold for a row of each; the audience is among it."""
-    in_scope = Condition(*scope.sql("t.audience"))
-    return {
-        table: [*_in_time(table, query), *table.conditions(query), in_scope]
-        for table in TABLES
-        if table.domain in query.domains and table.can_meet(query)
-    }
+def asked(query: Query) -> list[Table]:
+    """The domains that a query asks."""
+    return [table for table in TABLES if table.domain in query.domains and table.can_meet(query)]
 
 
-def where(conditions: Iterable[Condition]) -> tuple[str, list[Value]]:
+def narrowing(table: Table, query: Query) -> list[Condition]:
+    """What the query's conditions mean for a domain; none when it has none."""
+    in_time = []
+    if query.since is not None:
+        in_time.append(Condition(f"{table.moment} >= ?", (to_text(query.since),)))
+    if query.until is not None:
+        in_time.append(Condition(f"{table.moment} < ?", (to_text(query.until),)))
+    return [*in_time, *table.narrowing(query)]
+
+
+def where(conditions: Iterable[Condition]) -> tuple[str, tuple[Value, ...]]:
     """Conditions as one, with the parameters."""
     parts = list(conditions)
-    return " AND ".join(part.sql for part in parts), [value for part in parts for value in part.parameters]
-
-
-def _in_time(table: Table, query: Query) -> Iterator[Condition]:
-    if query.since is not None:
-        yield Condition(f"{table.moment} >= ?", (to_text(query.since),))
-    if query.until is not None:
-        yield Condition(f"{table.moment} < ?", (to_text(query.until),))
+    return " AND ".join(part.sql for part in parts), tuple(value for part in parts for value in part.parameters)
 
 
 def _asks_for_messages(query: Query) -> bool:
@@ -72,9 +72,21 @@ def _asks_for_entries(query: Query) -> bool:
     return query.category is not None or bool(query.tags)
 
 
-def _of_messages(query: Query) -> Iterator[Condition]:
+def _living_messages(_agent: AgentId) -> Condition:
     # Deleted rows and results of tools have no search text.
-    yield Condition("t.deleted_at IS NULL AND t.search_text <> ''")
+    return Condition("t.deleted_at IS NULL AND t.search_text <> ''")
+
+
+def _living_entries(agent: AgentId) -> Condition:
+    return Condition("t.agent_id = ? AND t.archived_at IS NULL AND t.superseded_by IS NULL", (agent,))
+
+
+def _living_blocks(agent: AgentId) -> Condition:
+    shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
+    return Condition(f"t.deleted_at IS NULL AND (t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2)
+
+
+def _of_messages(query: Query) -> Iterator[Condition]:
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
     if query.author is not None:
@@ -88,7 +100,6 @@ def _of_messages(query: Query) -> Iterator[Condition]:
 
 def _of_entries(query: Query) -> Iterator[Condition]:
     theirs = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
-    yield Condition("t.agent_id = ? AND t.archived_at IS NULL AND t.superseded_by IS NULL", (query.agent,))
     if query.person is not None:
         yield Condition(theirs, (query.person,) * 2)
     if query.author is not None:
@@ -101,8 +112,6 @@ def _of_entries(query: Query) -> Iterator[Condition]:
 
 
 def _of_blocks(query: Query) -> Iterator[Condition]:
-    shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
-    yield Condition(f"t.deleted_at IS NULL AND (t.agent_id IN (?, '_constellation_') OR {shared})", (query.agent,) * 2)
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
 
@@ -120,7 +129,8 @@ TABLES = (
         moment="t.created_at",
         columns=f"t.content AS text, {_NO_TALK}",
         can_meet=lambda query: not _asks_for_messages(query),
-        conditions=_of_entries,
+        living=_living_entries,
+        narrowing=_of_entries,
     ),
     Table(
         domain="messages",
@@ -131,7 +141,8 @@ TABLES = (
         moment="t.created_at",
         columns="t.content AS text, NULL AS label, t.speaker AS speaker, t.place_id AS place, t.role AS role",
         can_meet=lambda query: not _asks_for_entries(query),
-        conditions=_of_messages,
+        living=_living_messages,
+        narrowing=_of_messages,
         talk=True,
     ),
     Table(
@@ -143,7 +154,8 @@ TABLES = (
         moment="t.updated_at",
         columns=f"{_BLOCK_TEXT}, {_NO_TALK}",
         can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query) or query.author is not None),
-        conditions=_of_blocks,
+        living=_living_blocks,
+        narrowing=_of_blocks,
     ),
 )
 """In the order in which `Results.searched` names them."""

@@ -2,10 +2,13 @@
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 
 from memory.audience import Scope
 from memory.database import Row, Rows
+from memory.ids import AgentId
 from memory.search.domains import Condition, Table, where
+from memory.search.query import Among
 
 COUNTED_ROWS = 10_000
 """`Lookup.count` counts no further than this."""
@@ -16,12 +19,24 @@ _MOST_HELD = 20_000  # rows with one word that are weighed; older ones are not f
 
 @dataclass(frozen=True)
 class Lookup:
-    """One domain's rows that meet a query's conditions; the scope's, which is one of them, holds for context too."""
+    """One domain's rows that meet a query's conditions; those of the scope hold for what is read beside them too."""
 
     rows: Rows
     table: Table
-    conditions: tuple[Condition, ...]
+    agent: AgentId
     scope: Scope
+    narrowed: tuple[Condition, ...]
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Everything that must hold for a row; the audience is among it."""
+        return *self.narrowed, self.table.living(self.agent), Condition(*self.scope.sql("t.audience"))
+
+    @cached_property
+    def among(self) -> Among:
+        """The same for vectors, which keep to what is alive and to the scope by themselves."""
+        narrowed = where(self.narrowed) if self.narrowed else None
+        return Among(self.table.kind, self.agent, self.scope, narrowed)
 
     def count(self) -> int:
         """How many rows there are, whatever their words; up to `COUNTED_ROWS`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from memory.audience import Audience, Trust
+from memory.audience import Audience, Scope, Trust
 from memory.database import Rows, Value
 from memory.ids import AgentId, PersonId, PlaceId
 from memory.messages import Message, Role
@@ -37,34 +37,32 @@ class Near(NamedTuple):
         return 1 - self.best
 
 
+class Among(NamedTuple):
+    """Among which rows to look: those of a kind that an agent can find in a scope, as far as `narrowed` holds.
+
+    That is SQL over the kind's own table as `t`, and its parameters.
+    """
+
+    kind: Kind
+    agent: AgentId
+    scope: Scope
+    narrowed: tuple[str, tuple[Value, ...]] | None
+
+
 class Nearness(Protocol):
-    """Where vectors are kept. `number` is the row number of a domain's table; a vector has the query's length.
+    """What a text means, as an embedder puts it, and where vectors of the same model are kept.
 
-    `condition` is SQL over that table as `t`, with its parameters. A row for which it does not hold must leave no
-    trace in what is given back: it is applied before the nearest are counted.
+    Rows are named by the numbers that their tables have. What may not be used in a scope leaves no trace in what is
+    given back: conditions are applied before the nearest are counted.
     """
 
-    def nearest(
-        self, rows: Rows, domain: Domain, vector: Sequence[float], condition: tuple[str, Sequence[Value]], limit: int
-    ) -> Mapping[int, Near]:
-        """The nearest `limit` rows of each view that meet the condition, by number."""
+    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+        """The `limit` nearest of each view."""
         ...
 
-    def among(self, rows: Rows, domain: Domain, vector: Sequence[float], numbers: Sequence[int]) -> Mapping[int, Near]:
-        """How near these rows are, as far as they have vectors. The caller has checked that they may be used."""
+    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
+        """How near these rows are, as far as they have vectors."""
         ...
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """What a text means, as an embedder puts it, and where to look for rows that mean the same.
-
-    Rows without any of the words are found only from the cosine `least` on.
-    """
-
-    vector: Sequence[float]
-    nearness: Nearness
-    least: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,8 @@ class Query:
     `agent` is who asks: its own entries, and the blocks it can see. `person` is whom a row belongs to (said by,
     said to, about); `author` a speaker's name, a person or an agent that a row is by. `since` is included, `until`
     is not. A category stands for those below it too; an entry must have all the tags. A condition that a domain
-    cannot meet leaves that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide.
+    cannot meet leaves that domain out. At most `limit` hits, 1 to 100. Without a `meaning`
+    words alone decide.
     """
 
     text: str
@@ -89,7 +88,7 @@ class Query:
     category: str | None = None
     tags: tuple[str, ...] = ()
     limit: int = 8
-    meaning: Meaning | None = None
+    meaning: Nearness | None = None
 
 
 @dataclass(frozen=True)

@@ -43,17 +43,17 @@ class Signs(NamedTuple):
 
 
 WEIGHTS = Signs(
-    turn=2.1,
-    window=2.9,
-    wide=3.0,
-    named=2.7,
-    answers=1.7,
-    length=3.8,
+    turn=1.8,
+    window=2.5,
+    wide=2.7,
+    named=2.6,
+    answers=1.5,
+    length=4.0,
     when=2.1,
-    name=1.6,
-    asks=-0.3,
-    own=2.0,
-    around=3.5,
+    name=1.8,
+    asks=-0.4,
+    own=2.6,
+    around=4.0,
 )
 """Learned and checked as docs/search.md says."""
 

@@ -11,7 +11,7 @@ from memory.ids import PlaceId
 from memory.messages import COLUMNS, Message, to_message
 from memory.search.asking import understood
 from memory.search.candidates import Scored, ranked
-from memory.search.domains import asked
+from memory.search.domains import asked, narrowing
 from memory.search.lookup import Lookup
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results
 
@@ -44,7 +44,7 @@ def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
 
 
 def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
-    return [Lookup(rows, table, tuple(conditions), scope) for table, conditions in asked(query, scope).items()]
+    return [Lookup(rows, table, query.agent, scope, tuple(narrowing(table, query))) for table in asked(query)]
 
 
 def _counted(lookups: list[Lookup]) -> dict[Domain, int]:
@@ -78,6 +78,7 @@ def _found(find: Lookup, row: Row, scored: Scored) -> _Found:
         score=scored.score,
         distance=None if scored.near is None else scored.near.distance,
         named=scored.named,
+        around=scored.around,
     )
     return _Found(find, row["number"], hit)
 
