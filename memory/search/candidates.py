@@ -13,7 +13,7 @@ from memory.search.ranking import Word, by_words, nearness, rarity, share, signs
 from memory.search.talk import Talk
 
 _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
-_CANDIDATES = 50  # of a domain, at least: among them the rows with every word are looked for
+_CANDIDATES = 40  # of a domain, at least: among them the rows with every word are looked for
 _NEAR = 40  # nearest neighbours, of each view
 _LEAST = 0.45  # the cosine from which on a row is found without having any of the words; see docs/search.md
 _NEIGHBOURS = 2  # rows to each side of a candidate that may be hits without having a word themselves
@@ -55,7 +55,7 @@ def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> 
     if find.table.talk:
         named, words = _without_names(find, words)
     sought = _Sought(asked, words, named, meaning, _nearest(find, meaning))
-    best = sought.best(max(_CANDIDATES, 4 * limit))
+    best = sought.best(max(_CANDIDATES, 3 * limit))
     if not best:
         return []
     found = (_in_talk if find.table.talk else _alone)(find, sought, best)

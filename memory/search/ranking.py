@@ -13,6 +13,7 @@ from memory.search.query import Near
 from memory.search.talk import Stretch, Talk
 
 _USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
+_PER_CHARACTER = 1.2 * 0.75 / _USUAL_LENGTH  # BM25 with k1 = 1.2 and b = 0.75
 _WINDOW = 2  # rows to each side that are read as one text with a row
 _WIDE = 10  # rows to each side that tell what the talk is about, the nearer the more
 
@@ -77,15 +78,18 @@ def rarity(count: int, total: int) -> float:
 
 def share(times: float, length: float) -> float:
     """What a word counts in a row that has it so often and is so many characters long."""
-    return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / _USUAL_LENGTH))
+    return times * 2.2 / (times + 0.3 + length * _PER_CHARACTER)
 
 
 def by_words(words: Sequence[Word]) -> Sums:
-    """All rows that have one of the words, as if they had it once."""
+    """All rows that have one of the words, as if they had it once: there may be tens of thousands."""
     sums: Sums = {}
     for word in words:
-        for number, length in word.rows.items():
-            sums[number] = sums.get(number, 0.0) + word.weight * share(1, length)
+        most, rows = word.weight * 2.2, word.rows
+        new = {number: most / (1.3 + length * _PER_CHARACTER) for number, length in rows.items()}
+        for number in sums.keys() & new.keys():
+            new[number] += sums[number]
+        sums |= new
     return sums
 
 
@@ -93,22 +97,25 @@ def signs(
     asked: Asked, words: Sequence[Word], talk: Talk, named: str | None, near: Mapping[int, Near]
 ) -> dict[int, Signs]:
     """The signs of every message in the pool of a talk; `named` is the speaker whom the query names."""
-    turn, window, wide = by_words(words), Sums(), Sums()
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
+    turn, window, wide = Sums(), Sums(), Sums()
     for word in words:
         fewer, more = sorted((word.rows, places), key=len)
-        _spread(word.weight, [places[number] for number in fewer if number in more], window, wide)
-    turn, window, wide = (_of_best(sums) for sums in (turn, window, wide))
-    found: dict[int, Signs] = {}
+        found = [number for number in fewer if number in more]
+        for number in found:
+            turn[number] = turn.get(number, 0.0) + word.weight * share(1, word.rows[number])
+        _spread(word.weight, [places[number] for number in found], window, wide)
+    tops = [max(sums.values(), default=1.0) for sums in (turn, window, wide)]
+    told: dict[int, Signs] = {}
     for number, before in talk.pool.items():
         row, similar = talk.rows[number], near.get(number, _FAR)
         answers = before is not None and talk.rows[before].asks
-        found[number] = Signs(
-            turn=turn.get(number, 0.0),
-            window=window.get(number, 0.0),
-            wide=wide.get(number, 0.0),
+        told[number] = Signs(
+            turn=turn.get(number, 0.0) / tops[0],
+            window=window.get(number, 0.0) / tops[1],
+            wide=wide.get(number, 0.0) / tops[2],
             named=float(row.by_person and row.speaker == named),
-            answers=turn.get(before, 0.0) if answers and before is not None else 0.0,
+            answers=turn.get(before, 0.0) / tops[0] if answers and before is not None else 0.0,
             length=min(math.log1p(row.length) / 7, 1.0),
             when=float(asked.when and row.tells_time),
             name=float(asked.name and row.tells_name),
@@ -116,7 +123,7 @@ def signs(
             own=similar.own or 0.0,
             around=similar.window or 0.0,
         )
-    return found
+    return told
 
 
 def total(signs: Signs) -> float:
@@ -130,11 +137,6 @@ def nearness(near: Near | None) -> float:
 
 
 _FAR = Near(None, None)
-
-
-def _of_best(sums: Sums) -> Sums:
-    best = max(sums.values(), default=0.0)
-    return {number: value / best for number, value in sums.items()}
 
 
 def _spread(weight: float, found: Sequence[tuple[Stretch, int]], window: Sums, wide: Sums) -> None:

@@ -112,7 +112,7 @@ class _Reading:
             AND deleted_at IS NULL AND search_text <> '' AND {self._condition} ORDER BY id {order} LIMIT ?""",
             (self._place, number, *self._parameters, limit),
         )
-        return [_Row(*row) for row in found]
+        return [_Row._make(row) for row in found]
 
 
 def _sessions(run: list[_Row]) -> list[Stretch]:
