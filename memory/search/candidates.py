@@ -9,15 +9,13 @@ from memory.search import talk
 from memory.search.asking import Asked
 from memory.search.lookup import Lookup
 from memory.search.query import Near, Nearness
-from memory.search.ranking import Word, by_words, nearness, rarity, share, signs, total
+from memory.search.ranking import WIDE, WINDOW, Word, by_words, nearness, rarity, share, signs, total
 from memory.search.talk import Talk
 
 _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
 _CANDIDATES = 40  # of a domain, at least: among them the rows with every word are looked for
 _NEAR = 40  # nearest neighbours, of each view
 _LEAST = 0.45  # the cosine from which on a row is found without having any of the words; see docs/search.md
-_NEIGHBOURS = 2  # rows to each side of a candidate that may be hits without having a word themselves
-_WIDE = 10  # rows to each side of those that tell what the talk was about
 _NEWEST = 50  # of the rows with a word: whether it is the name of somebody who spoke there
 
 
@@ -117,7 +115,7 @@ def _in_talk(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     similar = _similar(find, sought, heard.pool)
     found = signs(sought.asked, sought.words, heard, sought.named, similar)
     windows = {
-        number: stretch.numbers[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS + 1]
+        number: stretch.numbers[max(at - WINDOW, 0) : at + WINDOW + 1]
         for stretch in heard.stretches
         for at, number in enumerate(stretch.numbers)
         if number in found
@@ -129,8 +127,8 @@ def _in_talk(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
 
 
 def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
-    neighbours = _NEIGHBOURS if asked.sentence else 0
-    stretches = talk.around(find.rows, numbers, find.scope, neighbours + _WIDE)
+    neighbours = WINDOW if asked.sentence else 0
+    stretches = talk.around(find.rows, numbers, find.scope, neighbours + WIDE)
     chosen, others = set(numbers), set[int]()
     for stretch in stretches:
         for at, number in enumerate(stretch.numbers):

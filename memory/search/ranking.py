@@ -14,17 +14,17 @@ from memory.search.talk import Stretch, Talk
 
 _USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
 _PER_CHARACTER = 1.2 * 0.75 / _USUAL_LENGTH  # BM25 with k1 = 1.2 and b = 0.75
-_WINDOW = 2  # rows to each side that are read as one text with a row
-_WIDE = 10  # rows to each side that tell what the talk is about, the nearer the more
+WINDOW = 2  # rows to each side that are read as one text with a row
+WIDE = 6  # rows to each side that tell what the talk is about, the nearer the more
 
 
-_DECAY = [1 - abs(distance) / (_WIDE + 1) for distance in range(-_WIDE, _WIDE + 1)]
+_DECAY = [1 - abs(distance) / (WIDE + 1) for distance in range(-WIDE, WIDE + 1)]
 
 
 class Signs(NamedTuple):
     """What speaks for a message, each about 0 to 1.
 
-    The words in itself (`turn`), in itself and the two rows to each side (`window`), in ten rows to each side
+    The words in itself (`turn`), in itself and the two rows to each side (`window`), in six rows to each side
     (`wide`); said by the one person who is named; said right after a question that has the words (`answers`); how
     much it says (`length`); a time or a name where one is asked for; a question itself (`asks`); and the cosines of
     itself (`own`) and of its window (`around`).
@@ -145,14 +145,14 @@ def _spread(weight: float, found: Sequence[tuple[Stretch, int]], window: Sums, w
     lengths: dict[int, float] = {}
     credit: dict[int, float] = {}
     for stretch, at in found:
-        first = max(at - _WIDE, 0)
-        for number, part in zip(stretch.numbers[first : at + _WIDE + 1], _DECAY[first - at + _WIDE :], strict=False):
+        first = max(at - WIDE, 0)
+        for number, part in zip(stretch.numbers[first : at + WIDE + 1], _DECAY[first - at + WIDE :], strict=False):
             credit[number] = credit.get(number, 0.0) + part
-        for near in range(max(at - _WINDOW, 0), min(at + _WINDOW + 1, len(stretch.numbers))):
+        for near in range(max(at - WINDOW, 0), min(at + WINDOW + 1, len(stretch.numbers))):
             number = stretch.numbers[near]
             times[number] = times.get(number, 0) + 1
             if number not in lengths:
-                lengths[number] = sum(stretch.lengths[max(near - _WINDOW, 0) : near + _WINDOW + 1]) / (2 * _WINDOW + 1)
+                lengths[number] = sum(stretch.lengths[max(near - WINDOW, 0) : near + WINDOW + 1]) / (2 * WINDOW + 1)
     for number, count in times.items():
         window[number] = window.get(number, 0.0) + weight * share(count, lengths[number])
     for number, amount in credit.items():

@@ -1,0 +1,161 @@
+"""Messages are understood with what was said around them: in the same session, as far as the scope may know it."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory import messages
+from memory.audience import Audience, Scope
+from memory.ids import PersonId
+from tests.memory.finding import ATTIC, BOB, GUILD, HERE, NOON, World, ids, look, opened
+
+ASKED = "what is the name of your hamster?"
+QUESTION = "how did the hamster get its name?"
+ABROAD = Audience("guild:2")
+MESSAGES: Any = frozenset({"messages"})
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made, raw = opened(tmp_path / "carina.db")
+    yield made
+    raw.close()
+
+
+def at(minutes: float) -> dict[str, Any]:
+    return {"at": NOON + timedelta(minutes=minutes)}
+
+
+def test_a_question_finds_the_answer_that_has_none_of_its_words(world: World) -> None:
+    world.hear("nice weather", **at(-90))
+    asked = world.hear(ASKED, **at(0))
+    answer = world.hear("Bolt, after the sprinter", person=BOB, speaker="Bob", **at(1))
+    results = look(world, QUESTION)
+    assert sorted(ids(results)) == sorted([asked, answer])
+    why = {hit.id: (hit.matched, hit.around) for hit in results.hits}
+    assert why == {asked: (("hamster", "name"), ()), answer: ((), ("hamster", "name"))}
+
+
+def test_keywords_find_only_rows_that_have_them(world: World) -> None:
+    asked = world.hear(ASKED)
+    world.hear("Bolt, after the sprinter")
+    assert ids(look(world, "hamster name")) == [asked]
+
+
+@pytest.mark.parametrize(
+    "apart",
+    [
+        {"at": NOON + timedelta(minutes=31)},
+        {"at": NOON - timedelta(minutes=31)},
+        {"place": ATTIC},
+        {"audience": ABROAD},
+    ],
+    ids=["later", "told late", "elsewhere", "to others"],
+)
+def test_what_was_said_in_another_session_or_place_or_to_others_does_not_answer(
+    world: World, apart: dict[str, Any]
+) -> None:
+    asked = world.hear(ASKED)
+    world.hear("Bolt, after the sprinter", **apart)
+    assert ids(look(world, QUESTION)) == [asked]
+
+
+def test_a_session_goes_on_as_long_as_there_is_no_gap(world: World) -> None:
+    for number in range(3):
+        world.hear(f"{ASKED} {number}", **at(25 * number))
+    answer = world.hear("Bolt", **at(75))
+    assert answer in ids(look(world, QUESTION))
+
+
+def test_the_answer_must_meet_the_conditions_itself(world: World) -> None:
+    world.hear(ASKED)
+    world.hear("Bolt", person=BOB, speaker="Bob")
+    asked = [hit.text for hit in look(world, QUESTION, author="Ann").hits]
+    assert asked == [ASKED]
+
+
+def test_a_deleted_row_neither_answers_nor_lends_its_words(world: World) -> None:
+    asked = world.hear(ASKED, external_id="asked")
+    world.hear("Bolt", external_id="answer")
+    messages.delete_heard(world.tx, "discord", "answer", NOON)
+    assert ids(look(world, QUESTION)) == [asked]
+    world.hear("Flash", external_id="other")
+    messages.delete_heard(world.tx, "discord", "asked", NOON)
+    assert ids(look(world, QUESTION)) == []
+
+
+def test_an_edited_row_lends_the_words_that_it_has_now(world: World) -> None:
+    world.hear(ASKED, external_id="asked")
+    answer = world.hear("Bolt")
+    messages.edit_heard(world.tx, "discord", "asked", "is your tortoise well?", NOON)
+    assert ids(look(world, QUESTION)) == []
+    assert answer in ids(look(world, "what about the tortoise?"))
+
+
+def test_who_is_named_goes_first_with_what_they_said(world: World) -> None:
+    for number in range(4):
+        world.hear("I saw a hamster", **at(120 * number))
+        bob = world.hear("I saw a hamster", person=BOB, speaker="Bob", **at(120 * number + 60))
+    world.hear("I saw a hamster", **at(600))
+    hits = look(world, "what did Bob say about the hamster?", domains=MESSAGES).hits
+    assert (hits[0].id, [hit.named for hit in hits[:5]]) == (bob, [True] * 4 + [False])
+    assert not any(hit.named for hit in look(world, "did Bob or Ann see the hamster?").hits)
+    assert not any(hit.named for hit in look(world, "who saw the hamster?").hits)
+
+
+def test_an_agent_that_is_addressed_is_not_taken_for_the_one_who_said_it(world: World) -> None:
+    world.say("a hamster, you said", **at(-60))
+    world.hear("my hamster is called Bolt", **at(0))
+    assert [hit.named for hit in look(world, "Star, what about the hamster?").hits] == [False, False]
+
+
+def test_a_time_is_preferred_where_a_time_is_asked_for(world: World) -> None:
+    dated = world.hear("got a hamster last Friday", **at(-200))
+    plain = world.hear("got a hamster from a shop", **at(-100))
+    assert ids(look(world, "when did they get the hamster?")) == [dated, plain]
+    assert ids(look(world, "how did they get the hamster?")) == [plain, dated]
+
+
+WORDS = ["hamster", "name", "wheel", "Bolt", "sunny", "when"]
+QUESTIONS = ["what is the name of the hamster?", "when did Bob buy the wheel?", "hamster wheel", "is it sunny?"]
+spoken = st.tuples(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+    st.sampled_from(["Ann", "Bob"]),
+    st.sampled_from([0, 1, 5, 40]),
+    st.sampled_from([None, None, ABROAD, Audience("person:discord:ann")]),
+)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(spoken, min_size=3, max_size=14), scope=st.sampled_from([HERE, Scope(ABROAD)]))
+def test_what_others_said_in_between_changes_nothing(
+    world: World, lines: list[tuple[str, str, int, Audience | None]], scope: Scope
+) -> None:
+    """Neither which rows are found, nor their order and scores, nor why, nor their neighbours."""
+    shown = []
+    for everything in (True, False):
+        world.tx.run("DELETE FROM messages")
+        minutes = 0
+        for text, speaker, later, audience in lines:
+            minutes += later
+            if everything or scope.may_use(audience or GUILD):
+                who = PersonId(f"discord:{speaker.lower()}")
+                world.hear(text, speaker=speaker, person=who, audience=audience or GUILD, **at(minutes))
+        shown.append([_shown(world, question, scope) for question in QUESTIONS])
+    assert shown[0] == shown[1]
+
+
+def _shown(world: World, question: str, scope: Scope) -> list[tuple[Any, ...]]:
+    return [
+        (
+            *(hit.text, hit.score, hit.when, hit.matched, hit.around, hit.named),
+            hit.before and hit.before.text,
+            hit.after and hit.after.text,
+        )
+        for hit in look(world, question, scope, limit=50).hits
+    ]
