@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot import control
-from bot.admission import Admission, configured_rules
 from bot.approving import Approvals, approval_terms
 from bot.broker import Broker
 from bot.chat import Chat
+from bot.community import Community, open_community
 from bot.config import Config
 from bot.desk import Desk
 from bot.embedding import Embedding, open_embedding
-from bot.erasing import Eraser
 from bot.errors import ConfigError
 from bot.fronts import Desks, connect_fronts
 from bot.halting import Halt
@@ -26,7 +25,6 @@ from bot.notices import Notices
 from bot.operations import Operations
 from bot.packaging import package
 from bot.preview import Previews
-from bot.privacy import Choices, Privacy
 from bot.rates import Rates
 from bot.router import House, Router
 from bot.secrets import Redactor
@@ -57,8 +55,7 @@ class App:
     desk: Desk
     approvals: Approvals
     halt: Halt
-    privacy: Privacy
-    admission: Admission
+    community: Community
     embedding: Embedding
     fronts: tuple[Front, ...]
     events: Broadcast
@@ -71,8 +68,7 @@ class App:
             **self.operations.handlers(),
             **self.approvals.handlers(),
             **self.halt.handlers(),
-            **self.privacy.handlers(),
-            **self.admission.handlers(),
+            **self.community.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
@@ -82,12 +78,12 @@ class App:
                 watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
                 previews = Previews(self.router, self.endpoints, tasks)
                 watching.enter_context(self.events.listen(previews))
-                await self.privacy.eraser.take_up()  # before anybody's words are used again
+                await self.community.privacy.eraser.take_up()  # before anybody's words are used again
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
                 listening.append(tasks.create_task(self.approvals.watch(), name="expiry of requests"))
-                listening.append(tasks.create_task(self.privacy.eraser.run(), name="erasures"))
-                listening.append(tasks.create_task(self.admission.run(), name="strangers"))
+                listening.append(tasks.create_task(self.community.privacy.eraser.run(), name="erasures"))
+                listening.append(tasks.create_task(self.community.admission.run(), name="strangers"))
                 listening.append(tasks.create_task(self.embedding.run(), name="embedding"))
                 async with control.serve(self.folder, handlers):
                     await until()
@@ -145,36 +141,18 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         halt = Halt(constellations, router, approvals.people, clock, config.approvals.halt_phrase)
         router.on_message, router.before_storing = halt.hear, halt.keep
         await halt.restore()
-        choices = Choices(constellations, clock)
-        await choices.load()
-        router.withheld = choices.withheld
         settle = functools.partial(router.taken_in, _SETTLE_SECONDS)
-        admission = Admission(constellations, house_id, broker.terms, clock, approvals.resume)
-        admission.configured = configured_rules(config)
-        await admission.load()
-        eraser = Eraser(constellations, folder.path, clock, settle, router.moved, admission.load)
-        privacy = Privacy(constellations, approvals.people, choices, eraser, clock)
+        community = await open_community(config, approvals, (folder.path, clock), settle, router.moved)
+        router.heard_by, router.withheld = community.identities.heard_by, community.privacy.choices.withheld
         desk.halted = lambda: halt.since
         why = Why(constellations, house_id, approvals.people, clock)
         operations = Operations(constellations, house_id, router.answer)
-        desks = Desks(desk, approvals, halt, privacy, why, operations, admission)
+        desks = Desks(desk, approvals, halt, why, operations, community)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, desks)
         yield App(
-            router,
-            chat,
-            operations,
-            desk,
-            approvals,
-            halt,
-            privacy,
-            admission,
-            embedding,
-            connected,
-            events,
-            endpoints,
-            folder,
+            router, chat, operations, desk, approvals, halt, community, embedding, connected, events, endpoints, folder
         )
 
 

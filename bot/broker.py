@@ -154,7 +154,7 @@ class Broker:
             if requests.may_answer(request, who.identities):
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
-        selves = self.terms.people.owner if who.person in self.terms.people.owner else (who.person,)
+        selves = self.terms.people.selves(who.person)
         if any(vote.person in selves for vote in requests.votes(tx, request.id)):
             return Ruling("You have answered this already; more of you are needed.", counted=False, request=request)
         requests.vote(tx, request, who.person, verdict, now)

@@ -47,7 +47,8 @@ class Chat:
         self._router = router
         self._source, self._endpoint = terminal
         self._events = events
-        self._approvals, self._halt, self._why, self._privacy = desks.approvals, desks.halt, desks.why, desks.privacy
+        self._approvals, self._halt, self._why = desks.approvals, desks.halt, desks.why
+        self._privacy = desks.community.privacy
 
     async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.

@@ -59,7 +59,7 @@ class Eraser:
     erased: Callable[[], Awaitable[None]] = _settled
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
-    _beginning: set[asyncio.Task[asyncio.Future[Erasure]]] = field(default_factory=set, init=False)
+    _beginning: set[asyncio.Task[list[asyncio.Future[Erasure]]]] = field(default_factory=set, init=False)
     _serving: bool = field(default=False, init=False)
 
     async def erase(self, person: PersonId, asked_by: PersonId) -> Erasure:
@@ -67,22 +67,33 @@ class Eraser:
 
         Raises UserError when it could not be ended; it is then taken up again at the next start.
         """
-        beginning = asyncio.create_task(self._begin(person, asked_by), name="begin an erasure")
+        (done,) = await self.erase_all((person,), asked_by)
+        return done
+
+    async def erase_all(self, people: Sequence[PersonId], asked_by: PersonId) -> list[Erasure]:
+        """The same for every account of one person: all of them are begun, or none is."""
+        beginning = asyncio.create_task(self._begin(people, asked_by), name="begin an erasure")
         self._beginning.add(beginning)
         beginning.add_done_callback(self._beginning.discard)
         done = await asyncio.shield(beginning)
         if not self._serving:
             await self.take_up()
-        return await done
+        return [await each for each in done]
 
-    async def _begin(self, person: PersonId, asked_by: PersonId) -> asyncio.Future[Erasure]:
-        """Write it down and wake the worker; gives what is settled when it is done."""
+    async def _begin(self, people: Sequence[PersonId], asked_by: PersonId) -> list[asyncio.Future[Erasure]]:
+        """Write them down and wake the worker; gives what is settled when each is done."""
         registry, now = self.constellations.registry, self.clock()
-        begun = await registry.write(_BEGIN, lambda tx: privacy.begin_erasure(tx, person, asked_by, now), durable=True)
-        done: asyncio.Future[Erasure] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(begun.id, []).append(done)
+
+        def work(tx: Tx) -> list[Erasure]:
+            return [privacy.begin_erasure(tx, person, asked_by, now) for person in people]
+
+        found = []
+        for begun in await registry.write(_BEGIN, work, durable=True):
+            done: asyncio.Future[Erasure] = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(begun.id, []).append(done)
+            found.append(done)
         self._woken.set()
-        return done
+        return found
 
     async def take_up(self) -> None:
         """Do every erasure that was begun and is not done. What fails is logged and stays begun."""

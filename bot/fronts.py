@@ -4,13 +4,12 @@ import importlib
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from bot.admission import Admission
 from bot.approving import Approvals
+from bot.community import Community
 from bot.config import Config
 from bot.desk import Desk
 from bot.halting import Halt
 from bot.operations import Operations
-from bot.privacy import Privacy
 from bot.why import Why
 from memory.clock import Clock
 from sources.base import Front
@@ -23,10 +22,9 @@ class Desks:
     desk: Desk
     approvals: Approvals
     halt: Halt
-    privacy: Privacy
     why: Why
     operations: Operations
-    admission: Admission
+    community: Community
 
 
 class _Connect(Protocol):

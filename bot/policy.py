@@ -4,7 +4,7 @@ Pure functions over plain values. `docs/permissions.md` shows the table of comma
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum, StrEnum
 
@@ -41,6 +41,7 @@ class Action(StrEnum):
     INBOX = "see what arrived and have it tried again"
     PRIVACY = "see, export, pause and erase what is kept about themselves"
     PRIVACY_OF_OTHERS = "see, export, pause and erase what is kept about somebody else"
+    LINK = "link accounts that are theirs, so that they are one person"
     WHY = "ask why something was said"
     CHANGE_OWN = "forget, correct or keep to direct messages what is their own"
     CHANGE_ANY = "forget or correct what others said, except in their direct messages"
@@ -60,6 +61,7 @@ _LEAST = {
     Action.INBOX: Standing.ADMIN,
     Action.PRIVACY: Standing.PERSON,
     Action.PRIVACY_OF_OTHERS: Standing.OWNER,
+    Action.LINK: Standing.PERSON,
     Action.WHY: Standing.PERSON,
     Action.CHANGE_OWN: Standing.PERSON,
     Action.CHANGE_ANY: Standing.OWNER,
@@ -77,10 +79,19 @@ class People:
     admins: tuple[str, ...] = ()
     quorum: int = 1
     """How many of them must say yes to what is asked of owner and admins."""
+    links: dict[PersonId, frozenset[PersonId]] = field(default_factory=dict)
+    """For every account that was linked, all accounts of its person; kept up while the service runs."""
 
     @property
     def in_charge(self) -> tuple[str, ...]:
         return (*self.owner, *self.admins)
+
+    def selves(self, person: PersonId) -> tuple[PersonId, ...]:
+        """Every account of a person, that one first. The owner's are one by configuration, with all linked to any."""
+        found = {person} | self.links.get(person, frozenset())
+        if not found.isdisjoint(self.owner):
+            found = found.union(self.owner, *(self.links.get(each, ()) for each in self.owner))
+        return (person, *sorted(found - {person}))
 
 
 @dataclass(frozen=True)
@@ -193,7 +204,7 @@ def change_refusal(people: People, who: Approver, change: Change, held: Held) ->
     """
     if change not in held.changes:
         return f"This is nothing that can be {_DONE[change]}."
-    own = people.owner if who.person in people.owner else (who.person,)
+    own = people.selves(who.person)
     theirs = not set(own).isdisjoint(held.people) and may(people, who, Action.CHANGE_OWN)
     alone = theirs and set(own).issuperset(held.people)
     any_other = may(people, who, Action.CHANGE_ANY) and Scope(OWNER).may_use(held.audience)

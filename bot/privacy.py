@@ -17,7 +17,7 @@ from bot.policy import Action, Approver, People
 from memory import persons, privacy
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
-from memory.database import Rows
+from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import PersonId
 from memory.privacy import Choice, Erasure
@@ -51,6 +51,8 @@ class Choices:
         self._registry = constellations.registry
         self._clock = clock
         self._held: dict[PersonId, tuple[Choice, str]] = {}
+        self.selves: Callable[[PersonId], tuple[PersonId, ...]] = lambda person: (person,)
+        """Every account of a person: what they chose under one of them holds for all."""
 
     async def load(self) -> None:
         """Read what was chosen before; to be done before anything is heard."""
@@ -58,20 +60,27 @@ class Choices:
 
     def withheld(self, person: PersonId | None) -> bool:
         """Whether nothing that this person says is stored or answered."""
-        return person in self._held
+        return person is not None and bool(self._held) and self.of(person) is not None
 
     def of(self, person: PersonId) -> tuple[Choice, str] | None:
-        """A person's choice, and since when; None when they made none."""
-        return self._held.get(person)
+        """A person's choice, and since when; None when they made none. An opt-out comes before a pause."""
+        found = [self._held[each] for each in self.selves(person) if each in self._held]
+        return next((each for each in found if each[0] is Choice.OPTED_OUT), found[0] if found else None)
 
     async def choose(self, person: PersonId, choice: Choice | None) -> None:
-        """Make a choice, durably; None ends it."""
-        now = self._clock()
-        await self._registry.write(_CHOOSE, lambda tx: privacy.choose(tx, person, choice, now), durable=True)
-        if choice is None:
-            self._held.pop(person, None)
-        else:
-            self._held[person] = (choice, to_text(now))
+        """Make a choice for all accounts of a person, durably; None ends it. It stays with each that is unlinked."""
+        now, people = self._clock(), self.selves(person)
+
+        def work(tx: Tx) -> None:
+            for each in people:
+                privacy.choose(tx, each, choice, now)
+
+        await self._registry.write(_CHOOSE, work, durable=True)
+        for each in people:
+            if choice is None:
+                self._held.pop(each, None)
+            else:
+                self._held[each] = (choice, to_text(now))
 
 
 @dataclass(frozen=True)
@@ -87,10 +96,15 @@ class Privacy:
     async def see(self, person: PersonId, who: Approver) -> dict[str, Any]:
         """How much is held about a person: counts by constellation and store, their choice, their erasures."""
         self._check(person, who)
+
+        def read(rows: Rows) -> dict[str, int]:
+            found = [persons.count_all(rows, each) for each in self.people.selves(person)]
+            return {store: sum(counts[store] for counts in found) for store in found[0]}
+
         counts = {}
         for house in self.constellations.all():
             async with self.constellations.use(house.id) as database:
-                counts[house.name] = await database.read(lambda rows: persons.count_all(rows, person))
+                counts[house.name] = await database.read(read)
         return {"person": person, **await self._global(person), "stores": counts}
 
     async def export(self, person: PersonId, who: Approver) -> dict[str, Any]:
@@ -98,7 +112,10 @@ class Privacy:
         self._check(person, who)
 
         def read(rows: Rows) -> dict[str, Any]:
-            return {store.name: store.export(rows, person) for store in persons.STORES}
+            selves = self.people.selves(person)
+            return {
+                store.name: [row for each in selves for row in store.export(rows, each)] for store in persons.STORES
+            }
 
         found = {}
         for house in self.constellations.all():
@@ -117,9 +134,14 @@ class Privacy:
         return _chosen(choice, resumed=before is not None)
 
     async def erase(self, person: PersonId, who: Approver) -> dict[str, Any]:
-        """Erase everything that is held about a person; gives the receipt as plain data."""
+        """Erase everything that is held about a person; gives the receipt as plain data.
+
+        Each of several accounts has a receipt of its own; those of the others stand under "others".
+        """
         self._check(person, who)
-        return erasure_data(await self.eraser.erase(person, who.person))
+        first, *others = await self.eraser.erase_all(self.people.selves(person), who.person)
+        more = {"others": [erasure_data(each) for each in others]} if others else {}
+        return {**erasure_data(first), **more}
 
     def words_withheld(self, person: PersonId) -> str:
         """What is told to somebody who talks while nothing of theirs is heard; empty when it is heard."""
@@ -156,10 +178,13 @@ class Privacy:
         return await self.erase(named(person), _OWNER)
 
     async def _global(self, person: PersonId) -> dict[str, Any]:
-        registry = self.constellations.registry
-        erasures = await registry.read(lambda rows: privacy.erasures_of(rows, person))
+        registry, selves = self.constellations.registry, self.people.selves(person)
+        erasures = await registry.read(
+            lambda rows: [found for each in selves for found in privacy.erasures_of(rows, each)]
+        )
         chosen = self.choices.of(person)
         return {
+            "persons": list(selves),
             "choice": chosen[0].value if chosen else "",
             "since": chosen[1] if chosen else "",
             "identities": len(await self._identities(person)),
@@ -167,13 +192,16 @@ class Privacy:
         }
 
     async def _identities(self, person: PersonId) -> list[dict[str, Any]]:
-        registry = self.constellations.registry
-        return await registry.read(
-            lambda rows: [row for store in persons.GLOBAL_STORES for row in store.export(rows, person)]
-        )
+        selves = self.people.selves(person)
+
+        def read(rows: Rows) -> list[dict[str, Any]]:
+            found = [row for each in selves for store in persons.GLOBAL_STORES for row in store.export(rows, each)]
+            return [row for n, row in enumerate(found) if row not in found[:n]]  # a row can be about two of them
+
+        return await self.constellations.registry.read(read)
 
     def _check(self, person: PersonId, who: Approver) -> None:
-        action = Action.PRIVACY if who.person == person else Action.PRIVACY_OF_OTHERS
+        action = Action.PRIVACY if person in self.people.selves(who.person) else Action.PRIVACY_OF_OTHERS
         if not policy.may(self.people, who, action):
             raise UserError(f"Only {dict(policy.table())[action].value} may {action.value}.")
 
@@ -209,6 +237,8 @@ def seen_lines(seen: dict[str, Any], *, you: bool = True) -> list[str]:
     lines = (
         [f"What is kept about {who}:", *(f"- {line}" for line in held)] if held else [f"Nothing about {who} is kept."]
     )
+    if len(seen["persons"]) > 1:
+        lines.append(f"That is about all of these accounts: {', '.join(seen['persons'])}.")
     if seen["choice"]:
         chosen = "paused" if seen["choice"] == Choice.PAUSED else "opted out"
         lines.append(f"Since {_day(seen['since'])} {who} {'have' if you else 'has'} {chosen}: nothing new is kept.")
@@ -218,7 +248,11 @@ def seen_lines(seen: dict[str, Any], *, you: bool = True) -> list[str]:
 
 
 def receipt_lines(receipt: dict[str, Any]) -> list[str]:
-    """The receipt of an erasure, for a person."""
+    """The receipt of an erasure, for a person: of every account of theirs."""
+    others = receipt.get("others", ())
+    if others:
+        each = {**receipt, "others": ()}
+        return [line for one in (each, *others) for line in (f"{one['person']}:", *receipt_lines(one))]
     lines = [f"Erased (receipt {receipt['id']}, {_day(receipt['done_at'])})."]
     for file in receipt["stores"]:
         gone = [f"{count} {store}" for store, count in file["before"].items() if count]

@@ -8,7 +8,7 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -89,6 +89,8 @@ class Router:
         """Whether nothing that a person says is stored or answered; edits and deletions still follow through."""
         self.before_storing: Callable[[], Awaitable[None]] = _nothing_first
         """Awaited before what was heard is stored, so that what it says to the house itself is kept first."""
+        self.heard_by: Callable[[Place], Place] = lambda place: place
+        """A place with what its hearers know beside what its source knows of them."""
         self.halted = False
         """Whether nothing is answered and nothing said; what arrives is stored all the same."""
 
@@ -238,7 +240,8 @@ class Router:
 
     async def _accept(self, house: House, database: Database, found: list[Notification]) -> None:
         """Store them, all or none; while the database refuses, keep them and try again."""
-        arrivals = [to_arrival(notification, house.choose(notification.place)) for notification in found]
+        heard = [replace(each, place=self.heard_by(each.place)) for each in found]
+        arrivals = [to_arrival(notification, house.choose(notification.place)) for notification in heard]
         clock, broker = house.kit.clock, house.kit.broker
 
         def take(tx: Tx, arrivals: list[Arrival]) -> tuple[list[Accepted | None], bool]:

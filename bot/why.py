@@ -153,7 +153,7 @@ class Why:
         def work(tx: Tx) -> str:
             found = self._permitted(tx, curious, Change.NARROW, kind, identifier)
             own = self._is_owner(curious)
-            to = OWNER if own else person_audience(curious.who.person)
+            to = OWNER if own else person_audience(self._asking(curious, found.people))
             where = "your own places" if own else "our direct messages"
             if found.audience == to or found.audience.startswith("person:"):
                 return f"I use it in {where} only, as it is."
@@ -185,8 +185,8 @@ class Why:
         return found
 
     def _asking(self, curious: Curious, people: tuple[PersonId, ...]) -> PersonId:
-        """Who takes words back: of the owner's several ids the one under which they were said."""
-        own = self.people.owner if self._is_owner(curious) else ()
+        """Who takes words back: of several accounts of theirs the one under which they were said."""
+        own = self.people.selves(curious.who.person)
         return next((person for person in people if person in own), curious.who.person)
 
     def _is_owner(self, curious: Curious) -> bool:

@@ -47,8 +47,9 @@ class Scope:
 
     `audience` is stamped on what the turn writes. `within` names wider audiences every hearer belongs to: the
     guild around a private channel, the parent channel of a private thread, or guilds that the person of a
-    direct message was just checked to be able to see. The owner's own places hear everything but other
-    people's direct messages.
+    direct message was just checked to be able to see; and in a direct message the other accounts of its
+    person ("person:<id>"), as proven by both sides. The owner's own places hear everything but other people's
+    direct messages.
     """
 
     audience: Audience
@@ -57,7 +58,7 @@ class Scope:
     def may_use(self, row: Audience) -> bool:
         """Whether a row of that audience may be used where this scope hears it."""
         if self.audience == OWNER:
-            return not row.startswith("person:")
+            return not row.startswith("person:") or row in self.within
         return row in self.usable()
 
     def usable(self) -> frozenset[Audience]:
@@ -67,7 +68,9 @@ class Scope:
     def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
         """A condition on `column` (a name from our own code, never user text) and its parameters."""
         if self.audience == OWNER:
-            return f"{column} not glob 'person:*'", ()
+            own = tuple(sorted(each for each in self.within if each.startswith("person:")))
+            more = f" or {column} in ({', '.join('?' * len(own))})" if own else ""
+            return f"({column} not glob 'person:*'{more})", own
         names = sorted(self.usable())
         return f"{column} in ({', '.join('?' * len(names))})", tuple(names)
 

@@ -44,7 +44,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     _strip_names(tx, person)
     for store in persons.STORES:
         store.erase(tx, person)
-    _begin_again(tx)
+    begin_again(tx, _running(tx))
     for index in _indexes(tx):
         tx.run(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
     values: dict[str, Value] = {"id": erasure, "person_id": person, "before": json.dumps(before), "answers": answers}
@@ -110,9 +110,9 @@ def _others_lines(lines: Iterable[str], names: list[str]) -> list[str]:
     return [line for line in lines if not line.startswith(tuple(f"{name}:" for name in names))]
 
 
-def _begin_again(tx: Tx) -> None:
-    """Let the turns of others that run begin again, unless they did something that cannot be done twice."""
-    for identifier in _running(tx):
+def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
+    """Let turns that run begin again, unless they did something that cannot be done twice."""
+    for identifier in running:
         turn = turns.get(tx, identifier)
         steps = turns.steps(tx, identifier)
         if turn is None or outbox.anything_said(tx, identifier) or any(_lasting(step) for step in steps):

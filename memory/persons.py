@@ -52,7 +52,9 @@ STORES: tuple[PersonStore, ...] = (
     ),
 )
 
-GLOBAL_STORES: tuple[PersonStore, ...] = (_store("identities", privacy, "users", "user_identities", "places"),)
+GLOBAL_STORES: tuple[PersonStore, ...] = (
+    _store("identities", privacy, "users", "user_identities", "places", "link_codes"),
+)
 """Those of global.db. What stays there of a person is the choice they made and the record of their erasures."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from memory.clock import to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.identities import drop_empty
 from memory.ids import ErasureId, PersonId, snowflakes
 
 
@@ -80,6 +81,7 @@ def erasures_of(rows: Rows, person: PersonId) -> list[Erasure]:
 
 # ------------------------------------------------------------------------------------------- identities, as a store
 
+_TOLD = "person_id = :person OR other_id = :person"
 _LINKED = "id = :person OR provider || ':' || provider_id = :person"
 
 
@@ -88,12 +90,15 @@ def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
     users = rows.all("SELECT * FROM users WHERE id = :person", {"person": person})
     linked = rows.all(f"SELECT * FROM user_identities WHERE {_LINKED}", {"person": person})
     bound = rows.all("SELECT id, constellation_id, created_at FROM places WHERE bound_by = ?", (person,))
-    return [as_dict(row) for row in (*users, *linked, *bound)]
+    told = rows.all(f"SELECT person_id, other_id, expires_at FROM link_codes WHERE {_TOLD}", {"person": person})
+    return [as_dict(row) for row in (*users, *linked, *bound, *told)]
 
 
 def erase_person(tx: Tx, person: PersonId) -> int:
     """Remove identities and the account; how many rows. The account of a constellation's owner keeps its bare id."""
     gone = tx.run(f"DELETE FROM user_identities WHERE {_LINKED}", {"person": person})
+    gone += tx.run(f"DELETE FROM link_codes WHERE {_TOLD}", {"person": person})
+    drop_empty(tx)
     sql = """DELETE FROM users WHERE id = :person AND id NOT IN (SELECT owner_id FROM constellations)
              AND id NOT IN (SELECT user_id FROM user_identities)"""
     gone += tx.run(sql, {"person": person})

@@ -10,16 +10,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from bot import control
-from bot.admission import Admission, configured_rules
 from bot.app import open_folder
 from bot.approving import Approvals, approval_terms
 from bot.broker import Broker
+from bot.community import open_community
 from bot.config import Config
-from bot.erasing import Eraser
 from bot.errors import CallError, UserError
 from bot.houses import open_house
 from bot.operations import Operations
-from bot.privacy import Choices, Privacy, receipt_lines, seen_lines
+from bot.privacy import receipt_lines, seen_lines
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import DatabaseOutdated
@@ -192,13 +191,8 @@ async def _ask(config: Config, operation: str, within: float | None = 30, **argu
             house, _answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
             operations = Operations(constellations, house, lambda *_lane: None)
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
-            choices = Choices(constellations, utc_now)
-            await choices.load()
-            admission = Admission(constellations, house, approvals.broker.terms, utc_now, lambda: None)
-            admission.configured = configured_rules(config)
-            eraser = Eraser(constellations, folder.path, utc_now)
-            privacy = Privacy(constellations, approvals.people, choices, eraser, utc_now)
-            doors = operations, approvals, privacy, admission
+            community = await open_community(config, approvals, (folder.path, utc_now))
+            doors = operations, approvals, community
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)
 

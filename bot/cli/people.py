@@ -1,4 +1,4 @@
-"""`carina pair` and `carina people`: who may talk to the agents."""
+"""`carina pair`, `carina people`, `carina link`: who may talk to the agents, and which accounts are one person's."""
 
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, TypeAlias
@@ -67,3 +67,31 @@ def add_people(app: typer.Typer, administer: Administer) -> None:
     def people_forget(who: Who, as_json: Json = False) -> None:
         """Take back what was decided about somebody by command."""
         administer(told("people.forget", "", subject=who), as_json)
+
+
+def add_link(app: typer.Typer, administer: Administer) -> None:
+    """Put `carina link` into the program: for the owner, who sits at the terminal."""
+    link = typer.Typer(help="Other accounts of yours, so that they are one person.")
+    app.add_typer(link, name="link")
+
+    @link.command("start")
+    def link_start(as_json: Json = False) -> None:
+        """Get a code to say from your other account."""
+        administer(told("link.start", ""), as_json)
+
+    @link.command("say")
+    def link_say(
+        code: Annotated[str, typer.Argument(help="The code that your other account was told.")], as_json: Json = False
+    ) -> None:
+        """Say the code that your other account was told."""
+        administer(told("link.say", "", code=code), as_json)
+
+    @link.command("list")
+    def link_list(as_json: Json = False) -> None:
+        """Show the accounts that are yours."""
+        administer(told("link.list", ""), as_json)
+
+    @link.command("remove")
+    def link_remove(as_json: Json = False) -> None:
+        """Let the terminal stand by itself again."""
+        administer(told("link.remove", ""), as_json)

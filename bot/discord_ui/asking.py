@@ -16,12 +16,13 @@ async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSetti
     """An ephemeral answer is heard by one person, who also knows what is known in the place of the command."""
     user = interaction.user.id
     person = person_id(user)
+    own = frozenset(settings.decided.alone(person))
     if user == settings.owner_id:
-        return Asker(person, Scope(OWNER), is_owner=True)
+        return Asker(person, Scope(OWNER, own), is_owner=True)
     if interaction.guild_id is not None and interaction.guild is None:
         # Installed by the person, used where the bot is no member: what is known elsewhere stays elsewhere.
         return Asker(person, Scope(channel_audience(place_id(interaction.channel_id or 0))))
-    return Asker(person, Scope(person_audience(person), _known_here(interaction, settings)))
+    return Asker(person, Scope(person_audience(person), _known_here(interaction, settings) | own))
 
 
 def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> frozenset[Audience]:

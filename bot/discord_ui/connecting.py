@@ -12,6 +12,7 @@ from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
+from bot.discord_ui.linking import install_link
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.why import install_why
@@ -56,11 +57,14 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
             synced=functools.partial(desk.mark, _MARK),
             note=functools.partial(desk.set_mark, _MARK),
         ),
-        withheld=desks.privacy.choices.withheld,
-        knocks=desks.admission.knocks,
+        withheld=desks.community.privacy.choices.withheld,
+        knocks=desks.community.admission.knocks,
         clock=clock,
     )
-    settings = replace(settings_of(config), decided=Decided(desks.admission.rules))
+    settings = replace(
+        settings_of(config),
+        decided=Decided(desks.community.admission.rules, desks.community.identities.other_audiences),
+    )
     source = DiscordSource(settings, wiring)
     desk.front_states["discord"] = lambda: _words(source.status)
     return Front(source, source.endpoint, source.pause)
@@ -70,9 +74,10 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install(tree, desks.desk, desks.approvals.people, settings)
     install_approvals(tree, desks.approvals)
     install_halt(tree, desks.halt)
-    install_privacy(tree, desks.privacy)
+    install_privacy(tree, desks.community.privacy)
     install_why(tree, desks.why, settings)
-    install_people(tree, desks.admission)
+    install_people(tree, desks.community.admission)
+    install_link(tree, desks.community.identities)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
 
 

@@ -1,12 +1,14 @@
 """What the owner configures about Discord, as plain values; composition fills it from file and environment."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import SecretStr
 
 from memory.admission import Rule
+from memory.audience import Audience
+from memory.ids import PersonId
 
 
 class Mode(StrEnum):
@@ -65,6 +67,8 @@ class Decided:
     """
 
     rules: Mapping[str, Rule] = field(default_factory=dict)
+    alone: Callable[[PersonId], Sequence[Audience]] = lambda _person: ()
+    """What was said alone to the other accounts of a person: they know that too."""
 
     def says(self, rule: Rule, person: int, roles: Iterable[int] = (), guild: int | None = None) -> bool:
         """Whether that rule stands for the person, one of the roles, or the guild."""

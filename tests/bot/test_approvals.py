@@ -148,6 +148,20 @@ async def test_the_first_answer_is_final(tmp_path: Path) -> None:
         assert await strokes(service) == 1
 
 
+async def test_who_has_two_accounts_says_yes_once(tmp_path: Path) -> None:
+    setting, both = ringing(), frozenset({EVA.id, BOB.id})
+    people = People((OLGA.id,), (EVA.id, BOB.id), quorum=2, links=dict.fromkeys(both, both))
+    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        assert (await answer(service, request, who=Approver(EVA.id))).counted
+        again = await answer(service, request, who=Approver(BOB.id))
+        assert (again.counted, await strokes(service)) == (False, 0)
+        assert (await answer(service, request)).counted
+        assert await strokes(service) == 1
+
+
 async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
     setting = ringing()
     setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)

@@ -118,3 +118,17 @@ EVERY = tuple(Change)
 )
 def test_who_may_change_a_memory(who: PersonId, held: Held, allowed: set[Change]) -> None:
     assert {each for each in Change if not policy.change_refusal(PEOPLE, Approver(who), each, held)} == allowed
+
+
+def test_a_person_is_all_accounts_that_are_linked_and_the_owner_all_that_are_configured() -> None:
+    eva, bob, terminal = PersonId("discord:4"), PersonId("discord:5"), PersonId("terminal:owner")
+    people = replace(PEOPLE, links={})
+    assert people.selves(ANN) == (ANN,)
+    assert set(people.selves(terminal)) == {terminal, OWNER_ID}
+    people.links.update({ANN: frozenset({ANN, eva}), eva: frozenset({ANN, eva})})
+    assert people.selves(eva) == (eva, ANN)
+    people.links.update({OWNER_ID: frozenset({OWNER_ID, bob}), bob: frozenset({OWNER_ID, bob})})
+    for each in (bob, terminal, OWNER_ID):
+        assert people.selves(each)[0] == each
+        assert set(people.selves(each)) == {bob, terminal, OWNER_ID}
+    assert policy.standing(people, Approver(bob)) is Standing.PERSON, "a link gives no rights"

@@ -30,6 +30,11 @@ EXEMPT = {
     "embedding.store": "keeps vectors; what is lost is still queued",
     "embedding.refuse": "counts that a text was not accepted",
     "embedding.clear": "removes vectors of a model that is not used any more",
+    # A person's commands, not messages; `tests/service/test_linking.py` kills an unlinking at its points.
+    "identities.offer": "`/link start` and `carina link start`",
+    "identities.say": "`/link say` and `carina link say`",
+    "identities.unlink": "`/link remove` and `carina link remove`",
+    "identities.part": "a step of an unlinking, and of every start",
     # A person's commands, not messages; `tests/service/test_privacy.py` kills an erasure at its points.
     "privacy.choose": "`/privacy pause`, `optout` and `resume`, and `carina privacy`",
     "privacy.begin": "`/privacy erase` and `carina privacy erase`",

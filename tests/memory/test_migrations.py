@@ -180,7 +180,7 @@ migration_checksums model_usage outbox pairing_codes people_rules
 permission_audit permission_grants permission_requests permission_votes places
 shared_block_agents sqlite_sequence turn_steps turn_uses turns vector_models vector_queue vector_spaces vectors
 """
-GLOBAL = "constellations cursors erasures migration_checksums places privacy_choices user_identities users"
+GLOBAL = "constellations cursors erasures link_codes migration_checksums places privacy_choices user_identities users"
 
 
 def own(names: Iterable[str]) -> set[str]:

@@ -1,0 +1,114 @@
+"""Accounts that belong to one person: rows of global.db, each link proven from both sides by a code.
+
+What is stored of somebody stays under the account that said it. A link says only that the accounts are one person's.
+"""
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory.clock import to_text
+from memory.database import Rows, Tx, Value
+from memory.ids import PersonId, new_id, place_source
+
+CODE_LIFE = timedelta(minutes=10)
+"""How long a code can be said."""
+MOST_OPEN = 200
+"""Codes of all people together that are open at the same time."""
+MOST_LINKED = 10
+"""Accounts of one person."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """One side is proven: `other` was told the first code. The second one is for `other` to say."""
+
+    other: PersonId
+    code: str
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Both sides are proven."""
+
+    other: PersonId
+
+
+def links(rows: Rows) -> dict[PersonId, frozenset[PersonId]]:
+    """For every account that is linked: all accounts of its person, itself among them."""
+    by_user: dict[str, set[PersonId]] = defaultdict(set)
+    for row in rows.all("SELECT id, user_id FROM user_identities"):
+        by_user[row["user_id"]].add(PersonId(row["id"]))
+    return {person: frozenset(found) for found in by_user.values() if len(found) > 1 for person in found}
+
+
+def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | None = None) -> bool:
+    """Tell somebody a code instead of the one they have; False when there are too many, or somebody has that one."""
+    tx.run("DELETE FROM link_codes WHERE person_id = ? OR expires_at <= ?", (person, to_text(now)))
+    row = tx.one("SELECT count(*) AS n FROM link_codes")
+    if row is None or row["n"] >= MOST_OPEN:
+        return False
+    values: dict[str, Value] = {"person_id": person, "code": code, "other_id": other}
+    return tx.insert("link_codes", {**values, "expires_at": to_text(now + CODE_LIFE)}, ignore=True)
+
+
+def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half | Linked | None:
+    """Somebody says a code that another account was told; None when there is none for them to say.
+
+    A first code proves one side, and `code` becomes the second one; the second one links. Each works once.
+    """
+    row = tx.one("SELECT * FROM link_codes WHERE code = ? AND expires_at > ?", (said, to_text(now)))
+    if row is None or row["person_id"] == person or row["other_id"] not in (None, person):
+        return None
+    other = PersonId(row["person_id"])
+    tx.run("DELETE FROM link_codes WHERE code = ?", (said,))
+    if row["other_id"] is None:
+        return Half(other, code) if offer(tx, person, code, now, other) else None
+    return Linked(other) if _link(tx, person, other, now) else None
+
+
+def _link(tx: Tx, one: PersonId, other: PersonId, now: datetime) -> bool:
+    """Make all accounts of the two one person's; False when those would be too many."""
+    users = [_user(tx, person) for person in (one, other)]
+    named = [user for user in users if user is not None]
+    together = tx.all(
+        "SELECT id FROM user_identities WHERE user_id IN (SELECT value FROM json_each(?))", (_json(named),)
+    )
+    if len({row["id"] for row in together} | {one, other}) > MOST_LINKED:
+        return False
+    user, moment = named[0] if named else new_id("usr"), to_text(now)
+    tx.insert("users", {"id": user, "username": user, "created_at": moment, "updated_at": moment}, ignore=True)
+    tx.run(
+        "UPDATE user_identities SET user_id = ? WHERE user_id IN (SELECT value FROM json_each(?))", (user, _json(named))
+    )
+    for person in (one, other):
+        values: dict[str, Value] = {"id": person, "user_id": user, "provider": place_source(person)}
+        tx.insert(
+            "user_identities", {**values, "provider_id": person.partition(":")[2], "created_at": moment}, ignore=True
+        )
+    drop_empty(tx)
+    return True
+
+
+def unlink(tx: Tx, person: PersonId) -> bool:
+    """Take an account out of its person's others; False when it is linked with none."""
+    gone = tx.run("DELETE FROM user_identities WHERE id = ?", (person,))
+    alone = "SELECT user_id FROM user_identities GROUP BY user_id HAVING count(*) = 1"
+    tx.run(f"DELETE FROM user_identities WHERE user_id IN ({alone})")
+    drop_empty(tx)
+    return gone == 1
+
+
+def drop_empty(tx: Tx) -> None:
+    """Remove persons that links made and that have no account any more."""
+    tx.run("DELETE FROM users WHERE id GLOB 'usr_*' AND id NOT IN (SELECT user_id FROM user_identities)")
+
+
+def _user(rows: Rows, person: PersonId) -> str | None:
+    row = rows.one("SELECT user_id FROM user_identities WHERE id = ?", (person,))
+    return None if row is None else str(row["user_id"])
+
+
+def _json(values: list[str]) -> str:
+    return json.dumps(values)
