@@ -28,6 +28,7 @@ from bot.preview import Previews
 from bot.rates import Rates
 from bot.router import House, Router
 from bot.secrets import Redactor
+from bot.steering import Steering, open_steering
 from bot.thinking import open_models
 from bot.tools import make_tools
 from bot.watchers import Broadcast, Typing
@@ -57,6 +58,7 @@ class App:
     halt: Halt
     community: Community
     embedding: Embedding
+    steering: Steering
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -69,6 +71,7 @@ class App:
             **self.approvals.handlers(),
             **self.halt.handlers(),
             **self.community.handlers(),
+            **self.steering.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
@@ -147,12 +150,26 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         desk.halted = lambda: halt.since
         why = Why(constellations, house_id, approvals.people, clock)
         operations = Operations(constellations, house_id, router.answer)
-        desks = Desks(desk, approvals, halt, why, operations, community)
+        steering = await open_steering(config, approvals, answering)
+        router.deaf = steering.deaf
+        desks = Desks(desk, approvals, halt, why, operations, community, steering)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, desks)
         yield App(
-            router, chat, operations, desk, approvals, halt, community, embedding, connected, events, endpoints, folder
+            router,
+            chat,
+            operations,
+            desk,
+            approvals,
+            halt,
+            community,
+            embedding,
+            steering,
+            connected,
+            events,
+            endpoints,
+            folder,
         )
 
 

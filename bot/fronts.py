@@ -10,6 +10,7 @@ from bot.config import Config
 from bot.desk import Desk
 from bot.halting import Halt
 from bot.operations import Operations
+from bot.steering import Steering
 from bot.why import Why
 from memory.clock import Clock
 from sources.base import Front
@@ -25,6 +26,7 @@ class Desks:
     why: Why
     operations: Operations
     community: Community
+    steering: Steering
 
 
 class _Connect(Protocol):

@@ -1,6 +1,6 @@
 """The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.config import Config
@@ -21,14 +21,19 @@ _SEED = commit_point("constellation.seed")
 
 @dataclass(frozen=True)
 class Answering:
-    """Which group answers in a place: the first of its bindings that is configured, else the default group."""
+    """Which group answers in a place: that of the first of its bindings of which anything is said, else the default.
+
+    What was decided by command wins over what is configured for the same binding; it changes while the service runs.
+    """
 
     places: dict[str, GroupId]
     default: GroupId
+    decided: dict[str, GroupId] = field(default_factory=dict)
 
     def __call__(self, place: Place) -> GroupId:
+        said = {**self.places, **self.decided}
         bindings = (str(place.id), *place.bindings)
-        return next((self.places[binding] for binding in bindings if binding in self.places), self.default)
+        return next((said[binding] for binding in bindings if binding in said), self.default)
 
 
 async def open_house(

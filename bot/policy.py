@@ -37,6 +37,8 @@ class Action(StrEnum):
     REVOKE = "end a lasting permission"
     AUDIT = "read the record of permissions"
     PEOPLE = "let people in, shut them out, and see whom"
+    STEER = "say how a channel is heard and who answers there"
+    SOURCES = "pause a source and resume it"
     HALT = "halt everything and release it"
     INBOX = "see what arrived and have it tried again"
     PRIVACY = "see, export, pause and erase what is kept about themselves"
@@ -57,6 +59,8 @@ _LEAST = {
     Action.REVOKE: Standing.ADMIN,
     Action.AUDIT: Standing.OWNER,
     Action.PEOPLE: Standing.OWNER,
+    Action.STEER: Standing.ADMIN,
+    Action.SOURCES: Standing.OWNER,
     Action.HALT: Standing.ADMIN,
     Action.INBOX: Standing.ADMIN,
     Action.PRIVACY: Standing.PERSON,

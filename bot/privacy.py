@@ -38,6 +38,7 @@ WORDS = {
     "requests": "requests for a yes, and your answers",
     "archival": "things to remember",
     "blocks": "notes about you, with their history",
+    "steering": "decisions of yours about channels and sources",
     "admission": "your being let in, and your asking for it",
     "identities": "accounts and places of yours",
 }

@@ -89,6 +89,8 @@ class Router:
         """Whether nothing that a person says is stored or answered; edits and deletions still follow through."""
         self.before_storing: Callable[[], Awaitable[None]] = _nothing_first
         """Awaited before what was heard is stored, so that what it says to the house itself is kept first."""
+        self.deaf: Callable[[str], bool] = lambda _source: False
+        """Whether a source is paused: nothing of it is stored or answered."""
         self.heard_by: Callable[[Place], Place] = lambda place: place
         """A place with what its hearers know beside what its source knows of them."""
         self.halted = False
@@ -277,7 +279,8 @@ class Router:
 
     def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         """Take an arrival in; of somebody who is not to be heard no more than how far the place was read."""
-        if arrival.kind in (Kind.MESSAGE, Kind.REACTION) and self.withheld(arrival.person):
+        heard = not self.deaf(arrival.source) and not self.withheld(arrival.person)
+        if arrival.kind in (Kind.MESSAGE, Kind.REACTION) and not heard:
             inbox.note_place(tx, arrival, now)
             return None
         return inbox.accept(tx, arrival, now)
@@ -306,7 +309,7 @@ class Router:
         lanes = self._work[house.id].lanes
         if (place, group) in lanes:
             lanes[place, group].arrived()
-        elif self._tasks is not None and not self._stopping and not self.halted:
+        elif self._tasks is not None and not self._stopping and not (self.halted or self.deaf(place_source(place))):
             self._spawn(functools.partial(self._run_lane, house, place, group), f"lane {place}")
 
     async def _run_lane(self, house: House, place: PlaceId, group: GroupId) -> None:

@@ -112,6 +112,11 @@ def group(rows: Rows, identifier: GroupId) -> Group:
     return Group(identifier, row["name"], tuple(AgentId(member["agent_id"]) for member in members))
 
 
+def groups(rows: Rows) -> list[Group]:
+    """Every group, by name."""
+    return [group(rows, GroupId(row["id"])) for row in rows.all("SELECT id FROM agent_groups ORDER BY name")]
+
+
 def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> None:
     """Remember which group a place was last given to."""
     tx.run("UPDATE places SET group_id = ? WHERE id = ?", (group_id, place))

@@ -7,7 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from memory import admission, archival, block_log, grants, inbox, messages, outbox, privacy, requests, turns, usage
+from memory import (
+    admission,
+    archival,
+    block_log,
+    grants,
+    inbox,
+    messages,
+    outbox,
+    privacy,
+    requests,
+    steering,
+    turns,
+    usage,
+)
 from memory.database import Rows, Tx
 from memory.ids import PersonId
 
@@ -39,6 +52,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("requests", requests, "permission_requests", "permission_votes"),
     _store("archival", archival, "archival_entries"),
     _store("admission", admission, "people_rules", "pairing_codes"),
+    _store("steering", steering, "steering"),
     _store(
         "blocks",
         block_log,

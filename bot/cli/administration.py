@@ -19,6 +19,7 @@ from bot.errors import CallError, UserError
 from bot.houses import open_house
 from bot.operations import Operations
 from bot.privacy import receipt_lines, seen_lines
+from bot.steering import open_steering
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import DatabaseOutdated
@@ -188,11 +189,12 @@ async def _ask(config: Config, operation: str, within: float | None = 30, **argu
         return await control.ask(folder, operation, within=within, **arguments)
     with folder.lock():
         async with Constellations.open(folder.path, utc_now) as constellations:
-            house, _answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
+            house, answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
             operations = Operations(constellations, house, lambda *_lane: None)
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             community = await open_community(config, approvals, (folder.path, utc_now))
-            doors = operations, approvals, community
+            steering = await open_steering(config, approvals, answering)
+            doors = operations, approvals, community, steering
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)
 

@@ -15,6 +15,7 @@ from bot.discord_ui.house import install_house
 from bot.discord_ui.linking import install_link
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
+from bot.discord_ui.steering import install_steering
 from bot.discord_ui.why import install_why
 from bot.fronts import Desks
 from memory.clock import Clock
@@ -33,7 +34,7 @@ _BEGUN = "discord.begun"
 
 def connect(config: Config, desks: Desks, clock: Clock) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
-    desk = desks.desk
+    desk, community, steering = desks.desk, desks.community, desks.steering
 
     async def recent(place: PlaceId) -> Sequence[Known]:
         found = await desk.recent(place, _COMPARED)
@@ -58,15 +59,15 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
             note=functools.partial(desk.set_mark, _MARK),
         ),
         withheld=desks.community.privacy.choices.withheld,
-        knocks=desks.community.admission.knocks,
+        knocks=lambda who, place: None if steering.deaf("discord") else community.admission.knocks(who, place),
         clock=clock,
     )
     settings = replace(
         settings_of(config),
-        decided=Decided(desks.community.admission.rules, desks.community.identities.other_audiences),
+        decided=Decided(community.admission.rules, steering.modes, community.identities.other_audiences),
     )
     source = DiscordSource(settings, wiring)
-    desk.front_states["discord"] = lambda: _words(source.status)
+    desk.front_states["discord"] = lambda: "; ".join(filter(None, (_words(source.status), steering.state("discord"))))
     return Front(source, source.endpoint, source.pause)
 
 
@@ -77,6 +78,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_privacy(tree, desks.community.privacy)
     install_why(tree, desks.why, settings)
     install_people(tree, desks.community.admission)
+    install_steering(tree, desks.steering, settings)
     install_link(tree, desks.community.identities)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
 

@@ -80,8 +80,14 @@ def place_of(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...] = ()
         audience=audience,
         name=_title(spot),
         within=within,
-        bindings=tuple(f"{NAME}:{one}" for one in (spot.chain or (spot.id,))),
+        bindings=bindings_of(spot),
     )
+
+
+def bindings_of(spot: Spot) -> tuple[str, ...]:
+    """The names by which a place is given to a group or a constellation, narrowest first."""
+    kinds = {spot.guild: "guild:", spot.person if spot.direct else None: "user:"}
+    return tuple(f"{NAME}:{kinds.get(one, '')}{one}" for one in (spot.chain or (spot.id,)))
 
 
 def _audience(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...]) -> tuple[Audience, tuple[Audience, ...]]:

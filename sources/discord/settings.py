@@ -67,6 +67,8 @@ class Decided:
     """
 
     rules: Mapping[str, Rule] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
+    """By "discord:<channel, category or guild>"."""
     alone: Callable[[PersonId], Sequence[Audience]] = lambda _person: ()
     """What was said alone to the other accounts of a person: they know that too."""
 
@@ -114,8 +116,13 @@ class DiscordSettings:
     decided: Decided = field(default_factory=Decided)
 
     def mode(self, chain: tuple[int, ...]) -> Mode:
-        """The mode of a place named by these ids, narrowest first."""
-        return next((self.modes[one] for one in chain if one in self.modes), self.default_mode)
+        """The mode of a place named by these ids, narrowest first; of each, what was decided by command."""
+        for one in chain:
+            if decided := self.decided.modes.get(f"discord:{one}"):
+                return Mode(decided)
+            if one in self.modes:
+                return self.modes[one]
+        return self.default_mode
 
     def takes_guild(self, guild: int) -> bool:
         """Whether people may talk in that guild at all."""

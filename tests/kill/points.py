@@ -30,6 +30,7 @@ EXEMPT = {
     "embedding.store": "keeps vectors; what is lost is still queued",
     "embedding.refuse": "counts that a text was not accepted",
     "embedding.clear": "removes vectors of a model that is not used any more",
+    "steering.decide": "`/mode channel`, `/route`, `/source` and `carina source`",
     # A person's commands, not messages; `tests/service/test_linking.py` kills an unlinking at its points.
     "identities.offer": "`/link start` and `carina link start`",
     "identities.say": "`/link say` and `carina link say`",

@@ -178,7 +178,8 @@ memory_block_archives memory_block_checkpoints memory_block_quarantine memory_bl
 memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages
 migration_checksums model_usage outbox pairing_codes people_rules
 permission_audit permission_grants permission_requests permission_votes places
-shared_block_agents sqlite_sequence turn_steps turn_uses turns vector_models vector_queue vector_spaces vectors
+shared_block_agents sqlite_sequence steering turn_steps turn_uses turns
+vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = "constellations cursors erasures link_codes migration_checksums places privacy_choices user_identities users"
 

@@ -17,6 +17,7 @@ from memory import (
     outbox,
     persons,
     requests,
+    steering,
     turns,
     usage,
     vectors,
@@ -57,6 +58,7 @@ STRUCTURE = {
 """Tables without words of people."""
 NUMBERS = {
     "people_rules": "who is let in or shut out, by id",
+    "steering": "how places are heard and who answers there",
     "model_usage": "what a call cost",
     "memory_block_writers": "which number a writer has in a block",
 }
@@ -171,6 +173,7 @@ def lived(tx: Tx) -> None:
     )
     asked(tx, running)
     admission.set_rule(tx, ANN, admission.Rule.ALLOW, BOB, NOON)
+    steering.put(tx, steering.Setting("mode", "discord:10", "open", ANN, NOON))
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints

@@ -57,6 +57,9 @@ def direct(person: int | None) -> Spot:
     return Spot(99, PlaceKind.DIRECT, chain=(99,), person=person)
 
 
+BOUND = {GUILD: f"discord:guild:{GUILD}"}
+"""What the configuration names otherwise than by the bare id."""
+
 AUDIENCES: list[tuple[Spot, tuple[int, ...], Audience, tuple[Audience, ...]]] = [
     (spot(), (), HERE, ()),
     (spot(id=THREAD, everyone=False), (), OWN, (HERE,)),
@@ -81,7 +84,7 @@ def test_who_hears_what_is_said(
     place = place_of(where, settings(owner_places=frozenset({50})), shared)
     assert (place.audience, place.within) == (audience, within)
     assert place.id == place_id(where.id)
-    assert place.bindings == tuple(f"discord:{one}" for one in where.chain)
+    assert place.bindings == tuple(BOUND.get(one, f"discord:{one}") for one in where.chain)
 
 
 def message(content: str = "hello", **changes: Any) -> Heard:

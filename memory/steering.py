@@ -1,0 +1,57 @@
+"""What was decided by command about places and sources: how a place is heard, who answers there, what is paused."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from memory.clock import from_text, to_text
+from memory.database import Rows, Tx, Value, as_dict
+from memory.ids import PersonId
+
+Kind: TypeAlias = Literal["mode", "group", "pause"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One decision. `value` is a mode, the id of a group, or nothing for what is paused."""
+
+    kind: Kind
+    subject: str
+    value: str
+    by: PersonId
+    at: datetime
+
+
+def settings(rows: Rows) -> list[Setting]:
+    """Every decision that holds, the newest first."""
+    found = rows.all("SELECT * FROM steering ORDER BY decided_at DESC, kind, subject")
+    return [
+        Setting(row["kind"], row["subject"], row["value"], PersonId(row["decided_by"]), from_text(row["decided_at"]))
+        for row in found
+    ]
+
+
+def put(tx: Tx, setting: Setting) -> None:
+    """Let a decision hold from now on."""
+    drop(tx, setting.kind, setting.subject)
+    values: dict[str, Value] = {"kind": setting.kind, "subject": setting.subject, "value": setting.value}
+    tx.insert("steering", {**values, "decided_by": setting.by, "decided_at": to_text(setting.at)})
+
+
+def drop(tx: Tx, kind: Kind, subject: str) -> bool:
+    """Take a decision back; False when there was none."""
+    return tx.run("DELETE FROM steering WHERE kind = ? AND subject = ?", (kind, subject)) == 1
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    """What a person decided."""
+    return [as_dict(row) for row in rows.all("SELECT * FROM steering WHERE decided_by = ?", (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Forget who decided it; that it holds stays."""
+    return tx.run("UPDATE steering SET decided_by = 'somebody who was erased' WHERE decided_by = ?", (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    return len(export_person(rows, person))
