@@ -20,7 +20,7 @@ from memory import database, distances, vectors
 from memory.audience import Audience, Scope, person_audience
 from memory.clock import utc_now
 from memory.constellation import Constellations
-from memory.database import Database, Tx
+from memory.database import Database, Tx, Value
 from memory.embedding import Vector, make_embedder, missing, to_vector
 from memory.embedding.base import signs
 from memory.embedding.choosing import Choice
@@ -79,7 +79,7 @@ def _fill(tx: Tx, first: int, count: int, drawn: _Drawn) -> None:
     for number in range(first, first + count):
         vector = drawn.one()
         space = hidden if number % 10 == 9 else usable
-        row = {"space_id": space, "kind": "message", "row": 10**17 + number, "part": 0}
+        row: dict[str, Value] = {"space_id": space, "kind": "message", "row": 10**17 + number, "part": 0}
         tx.insert("vectors", {**row, "bits": signs(vector), "vector": vector})
 
 
