@@ -29,7 +29,7 @@ from bot.rates import Rates
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.steering import Steering, open_steering
-from bot.thinking import open_models
+from bot.thinking import Thinking, open_models
 from bot.tools import make_tools
 from bot.watchers import Broadcast, Typing
 from bot.why import Why
@@ -124,23 +124,12 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         embedding = await stack.enter_async_context(open_embedding(config, constellations, house_id))
         desk.embedding = embedding.words
         terminal = TerminalSource(config.constellation.owner, clock), TerminalEndpoint(Journal(folder.terminal_journal))
-        broker = Broker(approval_terms(config))
         endpoints: dict[str, Endpoint] = {}  # filled below: front ends are given what acts through the router
-        kit = Kit(
-            model=thinking.choose,
-            tools=make_tools(endpoints),
-            package=lambda source, text: package(text, endpoints[source].split),
-            redact=Redactor(config.secrets()).text,
-            clock=clock,
-            limits=Limits(config.model.max_steps, config.limits.turn_seconds, config.limits.tool_seconds),
-            broker=broker,
-            rates=Rates(config.limits.person_per_hour, config.limits.guild_per_hour, config.limits.all_per_hour),
-            watch=events,
-        )
+        kit = _kit(config, thinking, endpoints, clock, events)
         house = House(house_id, answering, kit, _owner_notices(config))
         router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
         embedding.busy = lambda: router.busy
-        approvals = Approvals(constellations, house_id, broker, clock, functools.partial(router.resume, house_id))
+        approvals = Approvals(constellations, house_id, kit.broker, clock, functools.partial(router.resume, house_id))
         halt = Halt(constellations, router, approvals.people, clock, config.approvals.halt_phrase)
         router.on_message, router.before_storing = halt.hear, halt.keep
         await halt.restore()
@@ -171,6 +160,21 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             endpoints,
             folder,
         )
+
+
+def _kit(config: Config, thinking: Thinking, endpoints: Mapping[str, Endpoint], clock: Clock, watch: Broadcast) -> Kit:
+    limits = config.limits
+    return Kit(
+        model=thinking.choose,
+        tools=make_tools(endpoints),
+        package=lambda source, text: package(text, endpoints[source].split),
+        redact=Redactor(config.secrets()).text,
+        clock=clock,
+        limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
+        broker=Broker(approval_terms(config)),
+        rates=Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour),
+        watch=watch,
+    )
 
 
 def open_folder(config: Config) -> DataFolder:
