@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -52,6 +53,30 @@ PLACES = [HALL, ATTIC, DEN, PORT, CELLAR, ANNS, BOBS, OLGAS]
 WHO = {ANNS.id: [ANN], BOBS.id: [BOB], OLGAS.id: [OLGA]}
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]
 ORDERS = ["remember", "label", "note", "find", "list", "read", "add", "forget", "tell", "whisper", "show", "fail"]
+ORDERS += ["set", "move", "query"]
+
+
+TOML = """
+[[agents]]
+name = "Carina"
+[[agents.blocks]]
+template = "human"
+schema = { type = "text" }
+[[agents.blocks]]
+label = "persona"
+description = "Who you are"
+audience = "public"
+[[agents.blocks]]
+label = "scratchpad"
+description = "Notes"
+type = "working"
+pinned = true
+permission = "admin"
+[[agents.blocks]]
+label = "state"
+description = "How they are"
+schema = { type = "map", fields = [{ name = "mood" }, { name = "events", type = "list" }] }
+"""
 
 
 @dataclass(frozen=True)
@@ -133,6 +158,8 @@ def _calls(order: str, words: str) -> list[Call]:
                 call("context", "1", operation="append", label=label, content=words)
                 for label in ("human", "scratchpad", "persona")
             ][:2]
+        case "set" | "move" | "query":
+            return _block_calls(order, words)
         case "find":
             return [
                 call("search", "1", query=words),
@@ -156,6 +183,32 @@ def _calls(order: str, words: str) -> list[Call]:
             return [call("send_message", target_type="person", content=words)]
         case _:
             return [call("context", operation="replace", label="human", old_content=first, new_content="it")]
+
+
+def _block_calls(order: str, words: str) -> list[Call]:
+    """What is done to fields, to blocks as wholes, and asked about both."""
+    if order == "set":
+        changes: list[dict[str, Any]] = [
+            {"operation": "add_item", "field": "events", "value": words},
+            {"operation": "set_field", "field": "mood", "value": words},
+            {"operation": "append", "field": "mood", "content": words},
+        ]
+        return [call("context", str(n), label="state", **change) for n, change in enumerate(changes)]
+    if order == "move":
+        steps: list[dict[str, Any]] = [
+            {"operation": "archive"},
+            {"operation": "load"},
+            {"operation": "unpin"},
+            {"operation": "viewport", "first_line": 1, "last_line": len(words)},
+            {"operation": "share", "agent": words.split()[0]},
+            {"operation": "edit_range", "first_line": 1, "last_line": 1},
+        ]
+        return [call("context", str(n), label="scratchpad", content=words, **step) for n, step in enumerate(steps)]
+    return [
+        call("recall", "1", operation="query", query=words),
+        call("recall", "2", operation="categories"),
+        call("context", "3", operation="info", label="state"),
+    ]
 
 
 # -------------------------------------------------------------------------------------------------- what is seen
@@ -189,7 +242,7 @@ async def live(world: World, secret: str, folder: Path) -> Seen:
     seen, numbers = Seen([], []), Numbers()
     async with AsyncExitStack() as stack:
         stack.enter_context(patch.object(Snowflakes, "next", numbers))
-        service = await stack.enter_async_context(running(folder, Setting(model)))
+        service = await stack.enter_async_context(running(folder, Setting(model, toml=TOML)))
         told = tuple(Line(ANNS, ANN, order, secret) for order in world.told)
         for number, line in enumerate((*world.before, *told, *world.after), 1):
             begun = len(model.requests)
@@ -217,7 +270,7 @@ async def _look(service: Service, seen: Seen) -> None:
         "SELECT place_id, content, detail, status, last_error, audience FROM outbox ORDER BY id",
         "SELECT content, tool_args, source_metadata, audience FROM messages ORDER BY id",
         "SELECT content, label, tags, category, reinforcement, audience FROM archival_entries ORDER BY n",
-        "SELECT label, content, profile, char_limit, audience FROM memory_blocks ORDER BY n",
+        "SELECT label, content, profile, schema, block_type, pinned, audience FROM memory_blocks ORDER BY n",
     ):
         for row in await service.rows(sql):
             where = seen.secret if row["audience"] == theirs else seen.elsewhere
@@ -264,7 +317,13 @@ def world_of(told: tuple[str, ...], *orders: str) -> World:
 
 
 @pytest.mark.parametrize(
-    "told", [("remember", "label", "note"), ("tell", "whisper", "fail"), ("list", "find", "forget", "add")]
+    "told",
+    [
+        ("remember", "label", "note"),
+        ("tell", "whisper", "fail"),
+        ("list", "find", "forget", "add"),
+        ("set", "move", "query", "remember"),
+    ],
 )
 def test_whatever_ann_has_done_with_her_secret_nobody_finds_a_trace_of_it(told: tuple[str, ...]) -> None:
     one, other = compared(world_of(told, "find", "list", "tell"))

@@ -1,7 +1,7 @@
 """Names of memory tools that models know from elsewhere, as calls of the tools there are.
 
-They are understood whenever a model uses one, and shown to none: eight more schemas would cost every request about a
-thousand tokens, for what `context` and `recall` do under their own names. A call is translated before it is stored,
+They are understood whenever a model uses one, and shown to none: their schemas would be paid for with every request,
+for what `context` and `recall` do under their own names. A call is translated before it is stored,
 so that permissions, grants and the record know one name for each thing.
 """
 
