@@ -167,7 +167,10 @@ def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> 
 
 
 def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block"], row_id: str) -> None:
-    """Remember that the turn's answer used a row, for saying why."""
+    """Remember that the turn's answer used a row, for saying why; of a passage, the entry that it belongs to."""
+    if kind == "entry":
+        whole = tx.one("SELECT coalesce(parent_entry_id, id) FROM archival_entries WHERE id = ?", (row_id,))
+        row_id = row_id if whole is None else str(whole[0])
     values: dict[str, Value] = {"turn_id": turn.id, "kind": kind, "row_id": row_id}
     tx.insert("turn_uses", {**values, "audience": turn.scope.audience}, ignore=True)
 
@@ -176,7 +179,7 @@ def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[
     """Remember which rows a model was shown, all in one statement; entries that are gone meanwhile are not noted."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'block', value, :audience
              FROM json_each(:blocks) WHERE true
-             UNION ALL SELECT :turn, 'entry', id, :audience FROM archival_entries
+             UNION ALL SELECT :turn, 'entry', coalesce(parent_entry_id, id), :audience FROM archival_entries
              WHERE id IN (SELECT value FROM json_each(:entries)) ON CONFLICT DO NOTHING"""
     values: dict[str, Value] = {"turn": turn.id, "audience": turn.scope.audience}
     tx.run(sql, {**values, "blocks": json.dumps(list(blocks)), "entries": json.dumps(list(entries))})

@@ -133,13 +133,9 @@ def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None
     return shown[0] if shown else None
 
 
-_WHOLE_ENTRY = """SELECT w.* FROM archival_entries e
-                  JOIN archival_entries w ON w.id = coalesce(e.parent_entry_id, e.id) WHERE e.id = ?"""
-
-
 def entry_of(rows: Rows, memory: Memory) -> archival.Entry:
     """The entry behind a memory of that kind that was just found."""
-    row = rows.one(_WHOLE_ENTRY, (memory.id,))
+    row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (memory.id,))
     if row is None:
         raise KeyError(memory.id)
     return archival.to_entry(row)

@@ -6,9 +6,11 @@ import pytest
 
 from bot.models.base import Call
 from bot.tools.aliases import ALIASES, unaliased
-from tests.bot.parts import ANN, BOB, call, direct, said
+from tests.bot.parts import ANN, BOB, call, channel, direct, said
 from tests.bot.stage import running
 from tests.bot.test_tools import Scene, insert, only
+
+ABROAD, OTHER = channel("port", of="abroad"), channel("annex")
 
 
 async def test_a_query_finds_entries_and_talk_in_one(tmp_path: Path) -> None:
@@ -66,6 +68,27 @@ async def test_words_that_go_on_extend_what_is_known(tmp_path: Path) -> None:
             "Ann has a grey cat and a dog",
             "Ann has a grey caterpillar",
         ]
+
+
+async def test_a_passage_that_was_shown_is_noted_as_the_entry_that_it_is_of(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        content = "\n\n".join(f"The {word} stood there. " * 60 for word in ("harbour", "lantern", "tortoise"))
+        await scene.do(insert(content, label="book"))
+        (entry,) = await service.column("SELECT id FROM archival_entries WHERE parent_entry_id IS NULL")
+        found = only(await scene.do(call("recall", operation="query", query="lantern"), place=ABROAD))[0]
+        assert found.startswith("Nothing")
+        found = only(await scene.do(call("recall", operation="query", query="lantern")))[0]
+        assert f"- {entry}." in found
+        service.clock.forward(60)
+        await service.heard(said("what of the tortoise?", 60, OTHER))
+        assert "The tortoise stood there." in service.model.requests[-1].messages[-1].text
+        used = "SELECT DISTINCT row_id FROM turn_uses WHERE kind = 'entry'"
+        assert await service.column(used) == [entry]
+        text = only(await scene.do(call("recall", operation="delete", label=f"{entry}.2")))[0]
+        assert text.startswith(f"forgotten: {entry};")
+        assert await service.column("SELECT count(*) FROM archival_entries") == [0]
+        assert await service.column(used) == []
 
 
 async def test_other_names_are_understood_and_shown_to_nobody(tmp_path: Path) -> None:

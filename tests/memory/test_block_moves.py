@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from memory.audience import OWNER, PUBLIC, Audience, Scope, may_write_down
 from memory.block_shares import share_block, share_by_agent, shares_of, unshare_by_agent
 from memory.blocks import (
     CONSTELLATION_OWNER,
@@ -14,6 +17,7 @@ from memory.blocks import (
     Permission,
     append_block,
     archive_block,
+    away_labels,
     decide,
     delete_block,
     edit_lines,
@@ -30,7 +34,7 @@ from memory.document import job_writer
 from memory.errors import BlockNotFound, BlockRefused, Refused
 from memory.ids import AgentId
 from memory.requests import ApprovalNeeded
-from tests.memory.block_parts import ADA, BEA, DM, IN_DM, IN_GUILD, NOW, author, blocks_store, made, new
+from tests.memory.block_parts import ADA, BEA, DM, GUILD, IN_DM, IN_GUILD, NOW, author, blocks_store, made, new
 
 
 @pytest.fixture
@@ -264,3 +268,39 @@ def test_labels_that_would_break_a_prompt_are_refused(tx: Tx, label: str) -> Non
 @pytest.mark.parametrize("label", ["a", "discord_user:7", "Büro / heute", "日記", "🙂", "x" * 100])
 def test_usual_labels_are_taken(tx: Tx, label: str) -> None:
     assert made(tx, new(label)).label == label
+
+
+# ---------------------------------------------------------------- audiences
+
+AUDIENCES = [PUBLIC, OWNER, GUILD, DM, Audience("guild:discord:2"), Audience("channel:discord:11")]
+HEARERS = [*map(Scope, AUDIENCES), IN_DM, Scope(Audience("channel:discord:11"), frozenset({GUILD}))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(AUDIENCES), st.sampled_from(BlockType), st.booleans()), max_size=8),
+    st.sampled_from(HEARERS),
+    st.sampled_from([ADA, BEA]),
+)
+def test_no_door_shows_or_changes_a_block_that_the_scope_may_not(
+    worlds: list[tuple[Audience, BlockType, bool]], scope: Scope, agent: AgentId
+) -> None:
+    with blocks_store() as tx:
+        for number, (audience, kind, shared) in enumerate(worlds):
+            block = made(tx, new(f"b{number}", audience, type=kind, permission=Permission.ADMIN, content="secret"))
+            if shared:
+                share_block(tx, block, BEA, Permission.READ_WRITE, NOW)
+        mine = [n for n, (_, _, shared) in enumerate(worlds) if agent == ADA or shared]
+        known = {f"b{n}" for n in mine if scope.may_use(worlds[n][0])}
+        assert {block.label for block in visible_blocks(tx, agent, scope, tuple(BlockType))} == known
+        away = set(away_labels(tx, agent, scope, 20))
+        assert away == {f"b{n}" for n in mine if f"b{n}" in known and worlds[n][1] in ("working", "archival")}
+        before = [tuple(row) for row in tx.all("SELECT content, pinned, block_type FROM memory_blocks ORDER BY n")]
+        for number, (audience, _, _) in enumerate(worlds):
+            if f"b{number}" in known and may_write_down(scope, audience):
+                continue
+            for operation in (Operation.APPEND, Operation.OVERWRITE, Operation.PIN, Operation.ARCHIVE, Operation.LOAD):
+                with pytest.raises((BlockNotFound, BlockRefused)):
+                    act(tx, author(scope, agent), operation, f"b{number}")
+        after = [tuple(row) for row in tx.all("SELECT content, pinned, block_type FROM memory_blocks ORDER BY n")]
+        assert after == before
