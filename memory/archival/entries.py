@@ -22,7 +22,7 @@ PASSAGE = 2_000
 """Characters in one passage of a long entry."""
 
 _MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
-_CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_.-]+(?:/[\p{L}\p{M}\p{N}_.-]+)*")
+_CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def checked(new: NewEntry) -> NewEntry:
         raise Refused(f"importance is 0 to 1, not {new.importance}")
     if new.category and (len(new.category) > _MAX_CATEGORY or not _CATEGORY.fullmatch(new.category)):
         raise Refused(
-            f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - _ ."
+            f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - and _"
         )
     label = None if new.label is None else storable(new.label).strip()
     if label is not None and not 0 < len(label) <= _MAX_LABEL:
