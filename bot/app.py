@@ -26,6 +26,7 @@ from bot.operations import Operations
 from bot.packaging import package
 from bot.preview import Previews
 from bot.rates import Rates
+from bot.remembering import Remembering
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.steering import Steering, open_steering
@@ -59,6 +60,7 @@ class App:
     community: Community
     embedding: Embedding
     steering: Steering
+    remembering: Remembering
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -72,6 +74,7 @@ class App:
             **self.halt.handlers(),
             **self.community.handlers(),
             **self.steering.handlers(),
+            **self.remembering.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
@@ -141,25 +144,13 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         operations = Operations(constellations, house_id, router.answer)
         steering = await open_steering(config, approvals, answering)
         router.deaf = steering.deaf
-        desks = Desks(desk, approvals, halt, why, operations, community, steering)
+        remembering = Remembering(constellations, house_id, approvals.people, clock)
+        desks = Desks(desk, approvals, halt, why, operations, community, steering, remembering)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, desks)
-        yield App(
-            router,
-            chat,
-            operations,
-            desk,
-            approvals,
-            halt,
-            community,
-            embedding,
-            steering,
-            connected,
-            events,
-            endpoints,
-            folder,
-        )
+        parts = (router, chat, operations, desk, approvals, halt, community, embedding, steering, remembering)
+        yield App(*parts, connected, events, endpoints, folder)
 
 
 def _kit(config: Config, thinking: Thinking, endpoints: Mapping[str, Endpoint], clock: Clock, watch: Broadcast) -> Kit:

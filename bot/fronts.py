@@ -10,6 +10,7 @@ from bot.config import Config
 from bot.desk import Desk
 from bot.halting import Halt
 from bot.operations import Operations
+from bot.remembering import Remembering
 from bot.steering import Steering
 from bot.why import Why
 from memory.clock import Clock
@@ -27,6 +28,7 @@ class Desks:
     operations: Operations
     community: Community
     steering: Steering
+    remembering: Remembering
 
 
 class _Connect(Protocol):

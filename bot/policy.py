@@ -46,6 +46,8 @@ class Action(StrEnum):
     LINK = "link accounts that are theirs, so that they are one person"
     WHY = "ask why something was said"
     CHANGE_OWN = "forget, correct or keep to direct messages what is their own"
+    EDIT_OWN = "change blocks about themselves by hand, and take changes back"
+    EDIT_ANY = "change any block by hand but those of others' direct messages, take changes back, check all"
     CHANGE_ANY = "forget or correct what others said, except in their direct messages"
 
 
@@ -68,6 +70,8 @@ _LEAST = {
     Action.LINK: Standing.PERSON,
     Action.WHY: Standing.PERSON,
     Action.CHANGE_OWN: Standing.PERSON,
+    Action.EDIT_OWN: Standing.PERSON,
+    Action.EDIT_ANY: Standing.OWNER,
     Action.CHANGE_ANY: Standing.OWNER,
 }
 

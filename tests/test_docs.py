@@ -16,9 +16,12 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+EXAMPLES = README + (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
+
+
 def _example(name: str) -> list[tuple[str, str]]:
     """Commands of the marked block with what they print."""
-    block = re.search(rf"<!-- test: {name} -->\n```console\n(.*?)```", README, re.DOTALL)
+    block = re.search(rf"<!-- test: {name} -->\n```console\n(.*?)```", EXAMPLES, re.DOTALL)
     assert block is not None
     found: list[tuple[str, str]] = []
     for line in block[1].splitlines():
@@ -34,8 +37,8 @@ def _timeless(text: str) -> str:
     return re.sub(r"on \d+ \w+ \d{4} at \d\d:\d\d UTC", "on DATE", text)
 
 
-@pytest.mark.parametrize("name", re.findall(r"<!-- test: (\w+) -->", README))
-def test_what_the_readme_shows_is_real(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", re.findall(r"<!-- test: (\w+) -->", EXAMPLES))
+def test_what_the_documentation_shows_is_real(tmp_path: Path, name: str) -> None:
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "SYSTEMROOT")}
     environment = {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(tmp_path / "data")}
     for command, printed in _example(name):

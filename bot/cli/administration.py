@@ -19,6 +19,7 @@ from bot.errors import CallError, UserError
 from bot.houses import open_house
 from bot.operations import Operations
 from bot.privacy import receipt_lines, seen_lines
+from bot.remembering import Remembering
 from bot.steering import open_steering
 from memory.clock import utc_now
 from memory.constellation import Constellations
@@ -42,7 +43,7 @@ def show_status(config: Config, *, as_json: bool) -> None:
         }
         for each in found
     ]
-    _print(rows, as_json=as_json, empty="There is no database yet; `carina run` makes one.")
+    print_rows(rows, as_json=as_json, empty="There is no database yet; `carina run` makes one.")
     if any(each.version < each.needed for each in found):
         raise DatabaseOutdated("some files are older than this program: run `carina db migrate`")
 
@@ -57,28 +58,28 @@ def migrate_all(config: Config, *, as_json: bool) -> None:
             copy = migrate(path, kind, utc_now())
             after = status(path, kind).version
             rows.append({"file": path.name, "from": before, "to": after, "copy": copy.name if copy else ""})
-    _print(rows, as_json=as_json, empty="There is no database yet.")
+    print_rows(rows, as_json=as_json, empty="There is no database yet.")
 
 
 async def vacuum(config: Config, *, as_json: bool) -> None:
     """Vacuum every file."""
-    _print(await _ask(config, "db.vacuum"), as_json=as_json, empty="There is no database yet.")
+    print_rows(await ask_service(config, "db.vacuum"), as_json=as_json, empty="There is no database yet.")
 
 
 async def inbox_list(config: Config, wanted: str, limit: int, *, as_json: bool) -> None:
     """List inbox rows."""
-    rows = await _ask(config, "inbox.list", status=wanted, limit=limit)
-    _print(rows, as_json=as_json, empty="Nothing was given up." if wanted else "Nothing has arrived yet.")
+    rows = await ask_service(config, "inbox.list", status=wanted, limit=limit)
+    print_rows(rows, as_json=as_json, empty="Nothing was given up." if wanted else "Nothing has arrived yet.")
 
 
 async def inbox_show(config: Config, row: int, *, as_json: bool) -> None:
     """Show one inbox row."""
-    _print([await _ask(config, "inbox.show", identifier=row)], as_json=as_json, empty="")
+    print_rows([await ask_service(config, "inbox.show", identifier=row)], as_json=as_json, empty="")
 
 
 async def inbox_retry(config: Config, row: int, *, as_json: bool) -> None:
     """Try a dead row again."""
-    _print([await _ask(config, "inbox.retry", identifier=row)], as_json=as_json, empty="")
+    print_rows([await ask_service(config, "inbox.retry", identifier=row)], as_json=as_json, empty="")
 
 
 async def switch(config: Config, operation: str, *, as_json: bool) -> None:
@@ -86,61 +87,61 @@ async def switch(config: Config, operation: str, *, as_json: bool) -> None:
     folder = DataFolder(config.home)
     if not config.home.exists() or folder.holder() is None:
         raise UserError("no service runs on this data folder, so there is nothing to halt or release")
-    _print(await control.ask(folder, operation), as_json=as_json, empty="")
+    print_rows(await control.ask(folder, operation), as_json=as_json, empty="")
 
 
 async def permits_list(config: Config, *, as_json: bool) -> None:
     """List what waits for a yes, and what was allowed for longer."""
-    found = await _ask(config, "permits.list")
+    found = await ask_service(config, "permits.list")
     if as_json:
-        _print_data(found)
+        print_data(found)
         return
-    _print(found["requests"], as_json=False, empty="Nothing waits for your yes.")
-    _print(found["grants"], as_json=False, empty="Nothing was allowed for longer.")
+    print_rows(found["requests"], as_json=False, empty="Nothing waits for your yes.")
+    print_rows(found["grants"], as_json=False, empty="Nothing was allowed for longer.")
 
 
 async def permits_show(config: Config, request: int, *, as_json: bool) -> None:
     """Show one request with its arguments."""
-    found = await _ask(config, "permits.show", request=request)
+    found = await ask_service(config, "permits.show", request=request)
     if as_json:
-        _print_data(found)
+        print_data(found)
     else:
         Console(highlight=False, soft_wrap=True).print(f"{found['text']}\n{found['arguments']}", markup=False)
 
 
 async def permits_answer(config: Config, request: int, verdict: str, *, as_json: bool) -> None:
     """Answer one request. Raises UserError when the answer does not count."""
-    found = await _ask(config, "permits.answer", request=request, verdict=verdict)
+    found = await ask_service(config, "permits.answer", request=request, verdict=verdict)
     if not found["counted"]:
         raise UserError(found["text"])
-    _print([found], as_json=as_json, empty="")
+    print_rows([found], as_json=as_json, empty="")
 
 
 async def permits_revoke(config: Config, grant: int, *, as_json: bool) -> None:
     """End one grant."""
-    _print([await _ask(config, "permits.revoke", grant=grant)], as_json=as_json, empty="")
+    print_rows([await ask_service(config, "permits.revoke", grant=grant)], as_json=as_json, empty="")
 
 
 async def permits_audit(config: Config, limit: int, *, as_json: bool) -> None:
     """Print the record."""
-    rows = await _ask(config, "permits.audit", limit=limit)
-    _print(rows, as_json=as_json, empty="Nothing was ever asked.")
+    rows = await ask_service(config, "permits.audit", limit=limit)
+    print_rows(rows, as_json=as_json, empty="Nothing was ever asked.")
 
 
 async def privacy_see(config: Config, person: str, *, as_json: bool) -> None:
     """Print how much is kept about somebody."""
-    found = await _ask(config, "privacy.see", person=person)
+    found = await ask_service(config, "privacy.see", person=person)
     if as_json:
-        _print_data(found)
+        print_data(found)
     else:
-        _print_lines(seen_lines(found, you=False))
+        print_lines(seen_lines(found, you=False))
 
 
 async def privacy_export(config: Config, person: str, *, as_json: bool) -> None:
     """Print everything that is kept about somebody: as one document, or a line for each row."""
-    found = await _ask(config, "privacy.export", person=person)
+    found = await ask_service(config, "privacy.export", person=person)
     if as_json:
-        _print_data(found)
+        print_data(found)
         return
     rows = [
         {"constellation": name, "store": store, "row": json.dumps(row, ensure_ascii=False)}
@@ -148,26 +149,26 @@ async def privacy_export(config: Config, person: str, *, as_json: bool) -> None:
         for store, held in stores.items()
         for row in held
     ]
-    _print(rows, as_json=False, empty="Nothing is kept about them.")
+    print_rows(rows, as_json=False, empty="Nothing is kept about them.")
 
 
 async def privacy_choose(config: Config, person: str, choice: str, *, as_json: bool) -> None:
     """Pause, opt out or resume for somebody."""
-    _print([await _ask(config, "privacy.choose", person=person, choice=choice)], as_json=as_json, empty="")
+    print_rows([await ask_service(config, "privacy.choose", person=person, choice=choice)], as_json=as_json, empty="")
 
 
 async def privacy_erase(config: Config, person: str, *, as_json: bool) -> None:
     """Erase somebody, however long that takes, and print the receipt."""
-    receipt = await _ask(config, "privacy.erase", None, person=person)
+    receipt = await ask_service(config, "privacy.erase", None, person=person)
     if as_json:
-        _print_data(receipt)
+        print_data(receipt)
     else:
-        _print_lines(receipt_lines(receipt))
+        print_lines(receipt_lines(receipt))
 
 
 async def tell(config: Config, operation: str, empty: str, *, as_json: bool, **arguments: Any) -> None:
     """Have something done or looked up, and print the rows that come of it."""
-    _print(await _ask(config, operation, **arguments), as_json=as_json, empty=empty)
+    print_rows(await ask_service(config, operation, **arguments), as_json=as_json, empty=empty)
 
 
 def invite(application: str) -> str:
@@ -180,7 +181,7 @@ def invite(application: str) -> str:
     return invite_url(int(application))
 
 
-async def _ask(config: Config, operation: str, within: float | None = 30, **arguments: Any) -> Any:
+async def ask_service(config: Config, operation: str, within: float | None = 30, **arguments: Any) -> Any:
     """Ask the service that holds the folder, waiting so many seconds, or do it here when none does."""
     folder = DataFolder(config.home)
     if not folder.global_db.exists():
@@ -194,7 +195,8 @@ async def _ask(config: Config, operation: str, within: float | None = 30, **argu
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             community = await open_community(config, approvals, (folder.path, utc_now))
             steering = await open_steering(config, approvals, answering)
-            doors = operations, approvals, community, steering
+            remembering = Remembering(constellations, house, approvals.people, utc_now)
+            doors = operations, approvals, community, steering, remembering
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)
 
@@ -211,18 +213,21 @@ def _statuses(folder: DataFolder) -> list[Status]:
     return [status(path, kind) for kind, path in _files(folder)]
 
 
-def _print_lines(lines: Sequence[str]) -> None:
+def print_lines(lines: Sequence[str]) -> None:
+    """Print lines as they are."""
     Console(highlight=False, soft_wrap=True).print("\n".join(lines), markup=False)
 
 
-def _print_data(data: Any) -> None:
+def print_data(data: Any) -> None:
+    """Print one JSON document."""
     Console(highlight=False, soft_wrap=True).print(json.dumps(data, ensure_ascii=False, indent=2), markup=False)
 
 
-def _print(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
+def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
+    """Print rows: as JSON, as a table on a terminal, else one a line, with tabs between."""
     console = Console(highlight=False, soft_wrap=True)
     if as_json:
-        _print_data(rows)
+        print_data(rows)
         return
     if not rows:
         console.print(empty, markup=False)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from bot import logs
-from bot.cli import administration, chatting, serving, status
+from bot.cli import administration, chatting, memory, serving, status
 from bot.cli.ending import explained, logged
 from bot.cli.house import add_sources
 from bot.cli.people import add_link, add_people
@@ -261,6 +261,9 @@ def _administer(work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *
     config = _configure()
     _log(config, level="error")
     asyncio.run(work(config, *arguments, as_json=as_json))
+
+
+app.add_typer(memory.commands(_administer), name="memory")
 
 
 def _configure() -> Config:

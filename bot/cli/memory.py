@@ -1,0 +1,171 @@
+"""`carina memory ...`: the blocks, their past, and changing them by hand; as the owner."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from bot.cli.administration import ask_service, print_data, print_lines, print_rows
+from bot.config import Config
+from bot.errors import CallError
+from bot.remembering_text import blame_text, diff_text, done_text, history_text
+
+Administer: TypeAlias = Callable[..., None]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Name = Annotated[str, typer.Argument(metavar="BLOCK", help="The block, as `carina memory list` names it.")]
+Version = Annotated[int, typer.Argument(help="A version, as `carina memory history` numbers them.")]
+
+_COLUMNS = ("block", "agent", "type", "readers", "size", "limit", "changed_at")
+
+
+def commands(administer: Administer) -> typer.Typer:
+    """The group; `administer` runs one of the functions below with the configuration."""
+    group = typer.Typer(help="Memory blocks: what stands in them, who wrote it when, and going back.")
+    _add_looking(group, administer)
+    _add_changing(group, administer)
+    return group
+
+
+def _add_looking(group: typer.Typer, administer: Administer) -> None:
+    @group.command("list")
+    def list_blocks(as_json: Json = False) -> None:
+        """Show which blocks there are."""
+        administer(_list, as_json)
+
+    @group.command()
+    def show(
+        block: Name,
+        version: Annotated[int | None, typer.Option("--version", help="As it was at that version.")] = None,
+        as_json: Json = False,
+    ) -> None:
+        """Print a block."""
+        administer(_show, as_json, block, version)
+
+    @group.command()
+    def history(
+        block: Name,
+        limit: Annotated[int, typer.Option(min=1, max=100_000)] = 20,
+        before: Annotated[int | None, typer.Option("--before", help="Only changes before that one.")] = None,
+        as_json: Json = False,
+    ) -> None:
+        """Show the changes of a block, newest first."""
+        administer(_told, as_json, "history", history_text, {"name": block, "limit": limit, "before": before})
+
+    @group.command()
+    def diff(
+        block: Name,
+        older: Version,
+        newer: Annotated[int | None, typer.Argument(help="The other version; without it the newest.")] = None,
+        as_json: Json = False,
+    ) -> None:
+        """Show what lies between two versions."""
+        administer(_told, as_json, "diff", diff_text, {"name": block, "older": older, "newer": newer})
+
+    @group.command()
+    def blame(block: Name, as_json: Json = False) -> None:
+        """Show who wrote which part of a block, and when."""
+        administer(_told, as_json, "blame", blame_text, {"name": block})
+
+
+def _add_changing(group: typer.Typer, administer: Administer) -> None:
+    @group.command()
+    def edit(
+        block: Name,
+        text: Annotated[str | None, typer.Option("--text", help="The new text; else standard input.")] = None,
+        as_json: Json = False,
+    ) -> None:
+        """Write a block anew; what others write meanwhile stays."""
+        administer(_edit, as_json, block, text)
+
+    @group.command()
+    def rollback(block: Name, version: Version, as_json: Json = False) -> None:
+        """Make a block read as at a version, as a new change."""
+        administer(_done, as_json, "rollback", {"name": block, "version": version})
+
+    @group.command()
+    def undo(
+        block: Name,
+        redo: Annotated[bool, typer.Option("--redo", help="Do again what was undone last.")] = False,
+        as_json: Json = False,
+    ) -> None:
+        """Take back your own newest change; what others wrote stays."""
+        administer(_done, as_json, "undo", {"name": block, "again": redo})
+
+    @group.command()
+    def revert(
+        block: Name,
+        writer: Annotated[str, typer.Argument(help="Whose changes: an agent, a person or a job.")],
+        since: Annotated[
+            str, typer.Option("--since", help="A change (12), a turn ('turn 7'), a time, or how long ago (8h, 2d).")
+        ] = "",
+        as_json: Json = False,
+    ) -> None:
+        """Take back what one writer changed, and keep what others wrote."""
+        administer(_done, as_json, "revert", {"name": block, "whose": writer, "since": since})
+
+    @group.command()
+    def verify(
+        repair: Annotated[
+            bool, typer.Option("--repair", help="Build anew what is damaged, from what is sound.")
+        ] = False,
+        as_json: Json = False,
+    ) -> None:
+        """Check that every block's stored document is sound."""
+        administer(_verify, as_json, repair)
+
+
+async def _list(config: Config, *, as_json: bool) -> None:
+    rows = await ask_service(config, "memory.blocks")
+    shown = rows if as_json else [{name: row[name] for name in _COLUMNS} for row in rows]
+    print_rows(shown, as_json=as_json, empty="There are no blocks yet.")
+
+
+async def _show(config: Config, block: str, version: int | None, *, as_json: bool) -> None:
+    found = await ask_service(config, "memory.show", name=block, version=version)
+    if as_json:
+        print_data(found)
+    else:
+        print_lines([part for part in (found["profile"], found["text"].rstrip("\n")) if part] or ["(empty)"])
+
+
+async def _told(
+    config: Config, act: str, text: Callable[[Any], str], arguments: dict[str, Any], *, as_json: bool
+) -> None:
+    found = await ask_service(config, f"memory.{act}", **arguments)
+    if as_json:
+        print_data(found)
+    else:
+        print_lines([text(found)])
+
+
+async def _done(config: Config, act: str, arguments: dict[str, Any], *, as_json: bool) -> None:
+    found = await ask_service(config, f"memory.{act}", **arguments)
+    if as_json:
+        print_data(found)
+    else:
+        print_lines([done_text(found["block"], found)])
+
+
+async def _edit(config: Config, block: str, text: str | None, *, as_json: bool) -> None:
+    before = await ask_service(config, "memory.show", name=block)
+    new = text if text is not None else _piped()
+    found = await ask_service(config, "memory.edit", name=before["block"], text=new, seen=before["newest"])
+    if as_json:
+        print_data(found)
+    else:
+        merged = " What was written meanwhile was kept." if found["merged"] else ""
+        print_lines([f"Block {found['block']} is at version {found['version']} now.{merged}"])
+
+
+def _piped() -> str:
+    """The new text, from standard input. Raises CallError where somebody sits there."""
+    if sys.stdin.isatty():
+        raise CallError("memory edit: found no text; expected --text, or a file: carina memory edit BLOCK < FILE")
+    return sys.stdin.read()
+
+
+async def _verify(config: Config, repair: bool, *, as_json: bool) -> None:
+    found = await ask_service(config, "memory.verify", within=None, repair=repair)
+    rows = found if as_json else [{**row, "found": "; ".join(row["found"])} for row in found]
+    print_rows(rows, as_json=as_json, empty="There are no blocks yet.")

@@ -1,0 +1,143 @@
+"""How people call blocks, writers and moments, and finding what they mean."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bot.errors import UserError
+from memory import agents, blocks
+from memory.audience import OWNER, PUBLIC, Audience, Scope
+from memory.block_history import past_of_block
+from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
+from memory.called import person_called, place_called
+from memory.changes import SYSTEM, Writer, agent_writer
+from memory.database import Rows
+from memory.ids import BlockId, PersonId
+from memory.past import Past
+
+_SHOWN = 25  # names in an error
+_AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A block with the name by which people call it; `agent` is whose it is."""
+
+    name: str
+    agent: str
+    block: Block
+
+
+def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
+    """The blocks that a scope may see, each under a name of its own: the label, with whose and where if need be."""
+    found: dict[BlockId, tuple[str, Block]] = {}
+    for agent in agents.agents(rows):
+        for block in blocks.visible_blocks(rows, agent.id, scope, types=tuple(BlockType)):
+            owner = block.shared_from or ("everybody" if block.owner == CONSTELLATION_OWNER else agent.name)
+            found.setdefault(block.id, (owner, block))
+    named, used = list[Named](), set[str]()
+    for owner, block in found.values():
+        alike = [other for other in found.values() if other[1].label == block.label]
+        name = block.label
+        if any(other[0] != owner for other in alike):
+            name = f"{owner}/{name}"
+        if sum(other[0] == owner for other in alike) > 1:
+            name = f"{name} in {where(rows, block.audience, scope)}"
+        name, number = name[:90], 2
+        while name in used:
+            name, number = f"{name[:85]} ({number})", number + 1
+        used.add(name)
+        named.append(Named(name, owner, block))
+    return named
+
+
+def where(rows: Rows, audience: Audience, scope: Scope) -> str:
+    """Where something is known, by the name of a place that the scope knows."""
+    if audience == PUBLIC:
+        return "all places"
+    if audience == OWNER:
+        return "the owner's places"
+    if audience.startswith("person:"):
+        return "our direct messages"
+    name = place_called(rows, audience, scope)
+    if audience.startswith("guild:"):
+        return name.rpartition(" in ")[2] or "a server"
+    return name or "a channel"
+
+
+def find_named(rows: Rows, scope: Scope, name: str) -> Named:
+    """The block of that name. Raises UserError, which says what there is."""
+    every = named_blocks(rows, scope)
+    wanted = name.strip().casefold()
+    found = [each for each in every if each.name.casefold() == wanted]
+    found = found or [each for each in every if each.block.label.casefold() == wanted]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"
+    if found:
+        raise UserError(f"Several blocks are called {name!r}; say which: {there}.")
+    raise UserError(f"There is no block {name[:80]!r} that can be seen from here; there are: {there}.")
+
+
+def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
+    """The block of that name with its past. Raises UserError, BlockCorrupt."""
+    named = find_named(rows, scope, name)
+    return named, past_of_block(rows, named.block.id)
+
+
+def writer_names(rows: Rows, past: Past, scope: Scope) -> dict[Writer, str]:
+    """How the writers of a block are called: agents and persons by name where it is known, jobs as jobs."""
+    names = {agent_writer(agent.id): agent.name for agent in agents.agents(rows)}
+    for writer in {step.change.writer for step in past.steps} - set(names):
+        kind, _, identifier = writer.partition(":")
+        names[writer] = _person(rows, identifier, scope) if kind == "person" else writer
+    return {**names, SYSTEM: "the system"}
+
+
+def _person(rows: Rows, identifier: str, scope: Scope) -> str:
+    if identifier.startswith("terminal:"):
+        return "the owner"
+    return person_called(rows, PersonId(identifier), scope) or identifier
+
+
+def writer_called(names: dict[Writer, str], past: Past, called: str) -> Writer:
+    """The writer of a block that somebody means, by name or id. Raises UserError."""
+    writers = list(dict.fromkeys(step.change.writer for step in past.steps))
+    wanted = called.strip().casefold()
+    for fits in (lambda each: each, lambda each: names[each], lambda each: each.partition(":")[2]):
+        found = [writer for writer in writers if fits(writer).casefold() == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UserError(f"Several writers are called {called!r}; say which: {', '.join(found)}.")
+    there = ", ".join(names[writer] for writer in writers) or "nobody"
+    raise UserError(f"{called!r} wrote nothing in this block; who did: {there}.")
+
+
+def version_before(past: Past, since: str, now: datetime) -> int:
+    """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
+
+    Times are UTC. Nothing means the beginning of what is kept. Raises UserError.
+    """
+    text = since.strip().lower()
+    if not text:
+        return past.start
+    if text.isdecimal():
+        return int(text) - 1
+    if text.startswith("turn"):
+        number = text.removeprefix("turn").strip(" :")
+        made = [step.change.seq for step in past.steps if str(step.change.turn) == number]
+        if not made:
+            raise UserError(f"Turn {number} changed nothing in this block.")
+        return made[0] - 1
+    if ago := _AGO.fullmatch(text):
+        return past.since(now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
+    try:
+        moment = datetime.fromisoformat(since.strip())
+    except ValueError:
+        raise UserError(
+            f"{since!r} is no moment: a change such as 12, a turn such as 'turn 7', a time such as 2026-11-22 03:00 "
+            "(UTC), or how long ago, such as 8h, 2d or 30m"
+        ) from None
+    return past.since(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

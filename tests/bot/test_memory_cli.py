@@ -1,0 +1,82 @@
+"""`carina memory ...` on the real program, beside a running service and without one; killed at its write."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bot.test_cli import carina
+from tests.service.towns import town
+
+
+def said(folder: Path, *arguments: str, **more: str) -> Any:
+    done = carina(folder, "memory", *arguments, "--json", **more)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    return tmp_path
+
+
+def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
+    assert [row["block"] for row in said(folder, "list")] == ["human", "persona", "scratchpad"]
+    for text in ("one\n", "one\ntwo\n"):
+        done = carina(folder, "memory", "edit", "scratchpad", said=text)
+        assert (done.returncode, done.stderr) == (0, "")
+    history = said(folder, "history", "scratchpad")
+    assert [(each["version"], each["writer"], each["length"]) for each in history["changes"]] == [
+        (2, "the owner", 8),
+        (1, "the owner", 4),
+    ]
+    assert history["changes"][0]["did"] == "+4 “two”"
+    assert said(folder, "diff", "scratchpad", "1", "2")["parts"] == [{"line": 2, "removed": [], "added": ["two"]}]
+    assert said(folder, "show", "scratchpad", "--version", "1")["text"] == "one\n"
+    assert [part["version"] for part in said(folder, "blame", "scratchpad")["parts"]] == [1, 2]
+    assert said(folder, "undo", "scratchpad")["text"] == "one\n"
+    assert said(folder, "undo", "scratchpad", "--redo")["text"] == "one\ntwo\n"
+    assert said(folder, "revert", "scratchpad", "the owner", "--since", "2")["text"] == "one\n"
+    assert said(folder, "rollback", "scratchpad", "4")["version"] == 6
+    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("show", "nothing"), "There is no block 'nothing' that can be seen from here; there are: human, persona"),
+        (("rollback", "persona", "99"), "there is no version 99: there are versions 0 to 1"),
+        (("diff", "persona", "--", "-1"), "there is no version -1"),
+        (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block; who did: the system"),
+        (("revert", "persona", "system", "--since", "tea"), "'tea' is no moment"),
+        (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
+        (("undo", "persona"), "nothing of yours is left to undo here"),
+        (("edit", "persona", "--text", "x" * 3_000), "is at 289 of 2,000 characters; this adds 2,711"),
+    ],
+)
+def test_what_cannot_be_done_is_said(folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = carina(folder, "memory", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("side", "text"), [("before", ""), ("after", "kept")])
+def test_killed_at_its_write_an_edit_is_whole_or_not_there(folder: Path, side: str, text: str) -> None:
+    done = carina(folder, "memory", "edit", "scratchpad", "--text", "kept", CARINA_FAULT=f"memory.change:{side}")
+    assert done.returncode < 0
+    assert said(folder, "show", "scratchpad")["text"] == text
+    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+
+
+@pytest.mark.asyncio
+async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        code, out, error = await t.service.run("memory", "edit", "scratchpad", "--text", "Buy milk.")
+        assert (code, out, error) == (0, "Block scratchpad is at version 1 now.\n", "")
+        code, out, _error = await t.service.run("memory", "show", "scratchpad", "--json")
+        assert json.loads(out)["text"] == "Buy milk."
+        await t.service.stop()
