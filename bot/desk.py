@@ -6,12 +6,14 @@ else sees what the place of the question may use.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from bot.models.standing import Standing
 from memory import agents, blocks, inbox, outbox
 from memory.agents import Agent
 from memory.audience import Scope
+from memory.block_damage import damage_since
 from memory.blocks import Block, BlockType
 from memory.clock import Clock
 from memory.constellation import Constellations
@@ -19,6 +21,8 @@ from memory.database import Rows
 from memory.ids import ConstellationId, PersonId, PlaceId
 from memory.messages import Message, newest_heard
 from memory.search import Query, Results, search
+
+_DAMAGE_SHOWN = timedelta(days=30)
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class ServiceStatus:
     unset: Mapping[str, str] = field(default_factory=dict)
     """What is not configured, with the setting that would do it."""
 
+    damage: tuple[str, ...] = ()
+    """What was found damaged in memory during the last days, for the owner."""
     halted: str = ""
     """Since when everything is halted; empty when nothing is."""
     embedding: str = ""
@@ -60,6 +66,7 @@ class ServiceStatus:
             *(f"model {model.model}: {model.words}" for model in self.models),
             *([f"embedding: {self.embedding}"] if self.embedding else []),
             *(f"agent {name}: {model}" for name, model in self.agents),
+            *(f"memory: {words}" for words in self.damage),
             f"{self.waiting} waiting for an answer, {self.unsent} to be sent, {self.dead} given up",
         ]
 
@@ -78,6 +85,7 @@ class ServiceStatus:
             "waiting": self.waiting,
             "unsent": self.unsent,
             "dead": self.dead,
+            "damage": list(self.damage),
             "lines": self.lines(),
         }
 
@@ -107,8 +115,9 @@ class Desk:
         """How things stand."""
         named = next(known.name for known in self._constellations.all() if known.id == self._house)
         async with self._constellations.use(self._house) as database:
-            found, counts, embedding = await database.read(
-                lambda rows: (agents.agents(rows), _counts(rows), self.embedding(rows))
+            since = self.clock() - _DAMAGE_SHOWN
+            found, counts, damage, embedding = await database.read(
+                lambda rows: (agents.agents(rows), _counts(rows), damage_since(rows, since), self.embedding(rows))
             )
         named_agents = tuple((agent.name, self.model_of(agent)) for agent in found)
         return ServiceStatus(
@@ -117,6 +126,7 @@ class Desk:
             fronts={name: state() for name, state in self.front_states.items()},
             models=self.standings(model for _name, model in named_agents),
             unset=self.unset,
+            damage=tuple(each.words for each in damage),
             halted=self.halted(),
             embedding=embedding,
             **counts,

@@ -72,17 +72,17 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
 
 
 def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
-    """A person's door. Raises BlockRefused, BlockTooLong, BlockCorrupt."""
+    """A person's door. Raises BlockRefused at once, and BlockTooLong, BlockCorrupt at the edit."""
+    if not hand.scope.may_use(block.audience):
+        raise BlockRefused(f"block {block.label} cannot be seen from here")
+    if decide(hand.right(block), Operation.OVERWRITE) is not Decision.ALLOW:
+        raise BlockRefused(_not_theirs(block))
+    if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
+        raise BlockRefused(f"block {block.label} is always in context: ask the agent, it asks for a yes")
 
     def edit(change: Callable[[BlockDocument], None]) -> Block:
-        if not hand.scope.may_use(block.audience):
-            raise BlockRefused(f"block {block.label} cannot be seen from here")
         if not block.is_text:
             raise Refused(f"block {block.label} has {outline(block.schema)}: it cannot be written as one text")
-        if decide(hand.right(block), Operation.OVERWRITE) is not Decision.ALLOW:
-            raise BlockRefused(_not_theirs(block))
-        if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
-            raise BlockRefused(f"block {block.label} is always in context: ask the agent, it asks for a yes")
         opened = open_block(tx, block.id, person_writer(hand.person), hand.now)
         before = len(opened.document.text())
         change(opened.document)

@@ -13,6 +13,7 @@ from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
 from bot.discord_ui.linking import install_link
+from bot.discord_ui.memory import install_memory
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.steering import install_steering
@@ -77,6 +78,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_halt(tree, desks.halt)
     install_privacy(tree, desks.community.privacy)
     install_why(tree, desks.why, settings)
+    install_memory(tree, desks.remembering, settings)
     install_people(tree, desks.community.admission)
     install_steering(tree, desks.steering, settings)
     install_link(tree, desks.community.identities)

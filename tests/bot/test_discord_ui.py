@@ -14,9 +14,11 @@ from bot.config import load_config
 from bot.desk import Desk
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.house import install_house
+from bot.discord_ui.memory import install_memory
 from bot.houses import open_house
 from bot.operations import Operations
 from bot.policy import People
+from bot.remembering import Remembering
 from memory import blocks, messages
 from memory.audience import Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.blocks import CONSTELLATION_OWNER, NewBlock
@@ -94,6 +96,7 @@ async def town(folder: Path) -> AsyncIterator[Town]:
 
         def put(tree: Tree) -> None:
             install(tree, desk, people, settings)
+            install_memory(tree, Remembering(constellations, house, people, utc_now), settings)
             install_house(tree, desk, operations, people)
 
         commands = Commands(put, never_synced, forget)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memory.agents import Agent, seed_agent
 from memory.audience import Scope, Trust, guild_audience
+from memory.block_damage import damage_since
 from memory.block_log import CheckpointPolicy
 from memory.block_repair import repair_block, verify_block
 from memory.block_rows import archives_of, load_block
@@ -143,6 +144,11 @@ def test_a_bad_archive_ends_the_way_back_is_told_and_set_aside() -> None:
         assert row is not None
         assert (row["block_id"], row["outcome"], row["told_at"]) == (block, "repaired", None)
         assert finding in row["findings"]
+        (damage,) = damage_since(tx, NOW)
+        assert damage.words == f"block notes was repaired on 2026-11-22 12:00 UTC: {finding}"
+        assert damage_since(tx, NOW + timedelta(seconds=1)) == []
+        tx.run("UPDATE memory_block_repairs SET audience = 'person:discord:7'")
+        assert damage_since(tx, NOW)[0].words.startswith("a block of somebody's direct messages was repaired")
 
 
 def test_an_archive_that_goes_further_than_a_rebuilt_document_is_used_as_far_as_it_fits() -> None:

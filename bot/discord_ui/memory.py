@@ -1,0 +1,244 @@
+"""`/memory`: the blocks, their past, and changing them by hand. One person sees all of it.
+
+Everything goes by names that are looked up anew each time; a form carries the block's name and the version that was
+shown, so it works after a restart, and what was written meanwhile stays.
+"""
+
+import functools
+import io
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, cast
+
+import discord
+import structlog
+from discord import app_commands
+
+from bot.discord_ui.asking import approver_of, asker_of
+from bot.errors import UserError
+from bot.remembering import Asking, Remembering
+from bot.remembering_text import diff_text, done_text, history_text
+from memory.errors import StoreError
+from sources.discord.hearing import trust_of
+from sources.discord.link import REFUSED
+from sources.discord.reading import author_of
+from sources.discord.settings import DiscordSettings
+
+Interaction: TypeAlias = discord.Interaction[Any]
+Command: TypeAlias = app_commands.Command[Any, ..., None]
+Ask: TypeAlias = Callable[[Interaction], Awaitable[Asking]]
+Name: TypeAlias = app_commands.Range[str, 1, 100]
+
+_LONGEST = 1_900  # characters of an answer; what is longer goes into a file
+_FIELD = 4_000  # characters that Discord takes in one field of a form
+_SHOWN = 15  # changes in one answer
+_FORM = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<name>.{1,70})", re.DOTALL)
+_FORM_NAME = 70  # characters of a name that fit behind that into 100
+
+_log = structlog.get_logger(__name__)
+
+
+def install_memory(tree: app_commands.CommandTree[Any], remembering: Remembering, settings: DiscordSettings) -> None:
+    """Put the commands into the tree, and have the form heard whenever it was opened."""
+
+    async def ask(interaction: Interaction) -> Asking:
+        scope = (await asker_of(interaction, settings)).scope
+        return Asking(approver_of(interaction, "memory"), scope, trust_of(author_of(interaction.user), settings))
+
+    group = app_commands.Group(name="memory", description="What I keep in mind, who wrote it when, and going back")
+    for command in (_list(remembering, ask), _show(remembering, ask), _history(remembering, ask)):
+        group.add_command(command)
+    for command in (_diff(remembering, ask), _rollback(remembering, ask), _revert(remembering, ask)):
+        group.add_command(command)
+    group.add_command(_edit(remembering, ask))
+    tree.add_command(group)
+
+    before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
+
+    async def on_interaction(interaction: Interaction) -> None:
+        if before is not None:  # a client has one handler; other forms are heard there
+            await before(interaction)
+        if interaction.type is discord.InteractionType.modal_submit:
+            await _submitted(interaction, remembering, ask)
+
+    tree.client.event(on_interaction)
+
+
+def _list(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="list", description="Which blocks of my memory you may see here")
+    async def command(interaction: Interaction) -> None:
+        async def text() -> str:
+            return await _listed(remembering, await ask(interaction))
+
+        await _answer(interaction, text)
+
+    return command
+
+
+async def _listed(remembering: Remembering, asking: Asking) -> str:
+    rows = await remembering.blocks(asking)
+    lines = [f"- `{row['block']}` ({row['agent']}, {row['readers']}): {row['description']}" for row in rows]
+    return "\n".join(lines) or "There is nothing to see here."
+
+
+def _show(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="show", description="Show a block of my memory, or which there are")
+    @app_commands.describe(label="Which block; without it you see which there are", version="As it was at that version")
+    async def command(
+        interaction: Interaction, label: app_commands.Range[str, 0, 100] = "", version: int | None = None
+    ) -> None:
+        async def text() -> str:
+            if not label:
+                return await _listed(remembering, await ask(interaction))
+            row = await remembering.show(await ask(interaction), label, version)
+            size = f"{row['size']:,} of {row['limit']:,} characters, version {row['version']}"
+            content = "\n".join(part for part in (row["profile"], row["text"]) if part) or "(empty)"
+            return f"**{row['block']}** ({row['agent']}, {size})\n{row['description']}\n\n{content}"
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _history(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="history", description="Who changed a block, when, and what")
+    @app_commands.describe(label="Which block", before="Only changes before that one")
+    async def command(interaction: Interaction, label: Name, before: int | None = None) -> None:
+        async def text() -> str:
+            return history_text(await remembering.history(await ask(interaction), label, _SHOWN, before))
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _diff(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="diff", description="What lies between two versions of a block")
+    @app_commands.describe(label="Which block", older="A version", newer="The other one; without it the newest")
+    async def command(interaction: Interaction, label: Name, older: int, newer: int | None = None) -> None:
+        async def text() -> str:
+            found = diff_text(await remembering.diff(await ask(interaction), label, older, newer))
+            return f"```diff\n{found.replace('```', '` ` `')}\n```" if len(found) < _LONGEST - 20 else found
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _rollback(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="rollback", description="Make a block read as at a version; as one more change")
+    @app_commands.describe(label="Which block", version="As /memory history numbers them")
+    async def command(interaction: Interaction, label: Name, version: int) -> None:
+        async def text() -> str:
+            done = await remembering.rollback(await ask(interaction), label, version)
+            return done_text(done["block"], done)
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _revert(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="revert", description="Take back what one writer changed, and keep what others wrote")
+    @app_commands.describe(
+        label="Which block", writer="As /memory history names them", since="A change (12), a time, or 8h, 2d; all else"
+    )
+    async def command(
+        interaction: Interaction, label: Name, writer: Name, since: app_commands.Range[str, 0, 40] = ""
+    ) -> None:
+        async def text() -> str:
+            done = await remembering.revert(await ask(interaction), label, writer, since)
+            return done_text(done["block"], done)
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _completed(command: Command, remembering: Remembering, ask: Ask) -> Command:
+    @command.autocomplete("label")
+    async def names(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
+        rows = await remembering.blocks(await ask(interaction))
+        fitting = [row["block"] for row in rows if typed.casefold() in row["block"].casefold()]
+        return [app_commands.Choice(name=name, value=name) for name in fitting[:25]]
+
+    return command
+
+
+# ------------------------------------------------------------------------------------------------------- the form
+
+
+def _edit(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="edit", description="Write a block anew, in a form")
+    @app_commands.describe(label="Which block")
+    async def command(interaction: Interaction, label: Name) -> None:
+        """A form has to be the first answer, so the block is read before anything is said."""
+        try:
+            row = await remembering.show(await ask(interaction), label)
+            if max(len(row["text"]), 1) > _FIELD or len(row["block"]) > _FORM_NAME:
+                raise UserError(f"A form takes {_FIELD:,} characters, and this block has {len(row['text']):,}.")
+        except (UserError, StoreError) as error:
+            await _answer(interaction, functools.partial(_said, str(error)))
+            return
+        form = discord.ui.Modal(
+            title="Edit a block", custom_id=f"carina:memory:edit:{row['version']}:{row['block']}", timeout=None
+        )
+        field = discord.ui.TextInput[Any](
+            custom_id="text", style=discord.TextStyle.long, default=row["text"], max_length=_FIELD, required=False
+        )
+        form.add_item(discord.ui.Label(text="What it should say", component=field))
+        form.stop()  # what is sent is heard by its id, also after a restart
+        try:
+            await interaction.response.send_modal(form)
+        except REFUSED as reason:
+            _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
+
+    return _completed(command, remembering, ask)
+
+
+async def _submitted(interaction: Interaction, remembering: Remembering, ask: Ask) -> None:
+    data = cast("dict[str, Any]", interaction.data or {})
+    named = _FORM.fullmatch(str(data.get("custom_id", "")))
+    if named is None:
+        return
+
+    async def text() -> str:
+        written = _field(data.get("components", []))
+        done = await remembering.edit(await ask(interaction), named["name"], written, int(named["seen"]))
+        merged = " What was written meanwhile was kept." if done["merged"] else ""
+        return f"Block {done['block']} is at version {done['version']} now.{merged}"
+
+    await _answer(interaction, text)
+
+
+def _field(components: list[dict[str, Any]]) -> str:
+    for frame in components:
+        for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
+            if part.get("custom_id") == "text":
+                return str(part.get("value") or "")
+    return ""
+
+
+async def _said(words: str) -> str:
+    return words
+
+
+async def _answer(interaction: Interaction, work: Callable[[], Awaitable[str]]) -> None:
+    """Tell Discord that an answer is coming, do it, and say what came of it; what was done stands in any case."""
+    try:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+    except REFUSED as reason:
+        _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
+        return
+    try:
+        text = await work()
+    except (UserError, StoreError) as error:
+        text = str(error)
+    more: dict[str, Any] = {}
+    if len(text) > _LONGEST:
+        more["file"] = discord.File(io.BytesIO(text.encode()), filename="memory.md")
+        text = f"{text[:_LONGEST]}\n(the whole of it is in the file)"
+    try:
+        await interaction.followup.send(text, ephemeral=True, **more)
+    except REFUSED as reason:
+        _log.warning("interaction_unanswered", reason=str(reason), hint="what was done stands")

@@ -1,0 +1,81 @@
+"""`/memory` over real sockets: looking, looking back, going back, the form, and who may."""
+
+import pytest
+
+from tests.service.towns import Town
+from tests.wire.discord import Answered, Channel, Person
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def memory(person: Person, act: str, channel: Channel, **options: object) -> Answered:
+    said = await person.command(f"memory {act}", options, channel)
+    assert said.ephemeral
+    return said
+
+
+async def edited(person: Person, channel: Channel, label: str, text: str) -> str:
+    form = await person.command("memory edit", {"label": label}, channel)
+    assert form.modal is not None
+    return (await person.submit_modal(form, {"text": text})).text
+
+
+async def test_the_owner_edits_looks_back_and_goes_back(offline_town: Town) -> None:
+    t = offline_town
+    listed = await memory(t.olga, "list", t.general)
+    assert "`persona`" in listed.text
+    names = [each.value for each in await t.olga.autocomplete("memory edit", "label", "persona", t.general)]
+    assert names == ["persona"]
+    assert "is at version 2 now" in await edited(t.olga, t.general, "persona", "My name is Carina.\nI am short.")
+    assert "is at version 3 now" in await edited(t.olga, t.general, "persona", "My name is Carina.\nI am tall.")
+    history = (await memory(t.olga, "history", t.general, label="persona")).text
+    assert "there are versions 0 to 3" in history
+    assert "1. " in history
+    assert "the system: +" in history
+    diff = (await memory(t.olga, "diff", t.general, label="persona", older=2)).text
+    assert "-I am short." in diff
+    assert "+I am tall." in diff
+    assert "is at version 4 now" in (await memory(t.olga, "rollback", t.general, label="persona", version=2)).text
+    assert "I am short." in (await memory(t.olga, "show", t.general, label="persona")).text
+    unknown = await memory(t.olga, "rollback", t.general, label="persona", version=77)
+    assert "there is no version 77: there are versions 0 to 4" in unknown.text
+    done = await memory(t.olga, "revert", t.general, label="persona", writer=f"discord:{t.olga.id}", since="2")
+    assert "Taken back: changes 2, 3, 4." in done.text
+    assert "warm, attentive" in (await memory(t.olga, "show", t.general, label="persona")).text
+
+
+async def test_a_form_keeps_what_was_written_meanwhile(offline_town: Town) -> None:
+    t = offline_town
+    label = "persona"
+    assert "now." in await edited(t.olga, t.general, label, "one\ntwo\n")
+    open_form = await t.olga.command("memory edit", {"label": label}, t.general)
+    await edited(t.olga, t.general, label, "one\ntwo\nthree\n")
+    late = await t.olga.submit_modal(open_form, {"text": "ONE\ntwo\n"})
+    assert "What was written meanwhile was kept." in late.text
+    shown = (await memory(t.olga, "show", t.general, label=label)).text
+    assert "ONE\ntwo\nthree" in shown
+
+
+async def test_others_look_and_change_nothing_that_is_not_about_them(offline_town: Town) -> None:
+    t = offline_town
+    assert "three" in (await memory(t.ana, "show", t.general, label="persona")).text
+    before = (await memory(t.ana, "history", t.general, label="persona")).text
+    for act, options in (
+        ("rollback", {"label": "persona", "version": 1}),
+        ("revert", {"label": "persona", "writer": "system"}),
+    ):
+        refused = (await memory(t.ana, act, t.general, **options)).text
+        assert "not about you" in refused
+    assert "not about you" in await edited(t.ana, t.general, "persona", "I obey Ana.")
+    assert (await memory(t.ana, "history", t.general, label="persona")).text == before
+    secret = (await memory(t.ana, "show", t.general, label="no such")).text
+    assert "There is no block" in secret
+
+
+async def test_a_long_history_comes_as_a_file(offline_town: Town) -> None:
+    t = offline_town
+    for number in range(16):
+        await edited(t.olga, t.general, "persona", f"{number} " + f"word {number} is long enough " * 20)
+    said = await memory(t.olga, "history", t.general, label="persona")
+    assert said.message is not None
+    assert [file.filename for file in said.message.attachments] == ["memory.md"]
