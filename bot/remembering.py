@@ -26,7 +26,7 @@ from bot.remembering_text import change_data, changed_lines, diff_lines, done_da
 from memory import block_history
 from memory.audience import OWNER, Scope, Trust
 from memory.block_history import Done, Edit, Hand, past_of_block
-from memory.block_repair import repair_block, verify_block
+from memory.block_repair import note_damage, repair_block, verify_block
 from memory.block_rows import version_of
 from memory.changes import person_writer, played
 from memory.clock import Clock, to_text
@@ -181,7 +181,9 @@ class Remembering:
         async with self.constellations.use(self.house) as database:
             try:
                 return await database.write(_REPAIR, lambda tx: repair_block(tx, identifier, self.clock()))
-            except BlockCorrupt:
+            except BlockCorrupt as error:
+                why, now = [str(error)], self.clock()
+                await database.write(_REPAIR, lambda tx: note_damage(tx, identifier, why, "unreadable", now))
                 return ()
 
     async def _done(self, asking: Asking, name: str, act: Callable[[Tx, Named, Any], Done]) -> dict[str, Any]:

@@ -32,14 +32,13 @@ INSERT INTO memory_block_quarantine_new SELECT block_id, seq, kind, blob, reason
 DROP TABLE memory_block_quarantine;
 ALTER TABLE memory_block_quarantine_new RENAME TO memory_block_quarantine;
 
--- Damage that was found: what was repaired and lost, or that nothing could be done; told to the owner once.
+-- Damage that was found: what was repaired and lost, or that nothing could be done.
 CREATE TABLE memory_block_repairs (
     id INTEGER PRIMARY KEY,            -- snowflake
     block_id TEXT NOT NULL REFERENCES memory_blocks(id) ON DELETE CASCADE,
     findings TEXT NOT NULL,            -- JSON array of lines
-    outcome TEXT NOT NULL,             -- 'whole': nothing is lost; 'authors': text kept, who wrote it lost; 'unreadable'
+    outcome TEXT NOT NULL,             -- 'repaired', or 'unreadable' where nothing helped
     audience TEXT NOT NULL,
-    at TEXT NOT NULL,
-    told_at TEXT
+    at TEXT NOT NULL
 ) STRICT;
-CREATE INDEX memory_block_repairs_untold ON memory_block_repairs (at) WHERE told_at IS NULL;
+CREATE INDEX memory_block_repairs_at ON memory_block_repairs (at);

@@ -140,9 +140,9 @@ def test_a_bad_archive_ends_the_way_back_is_told_and_set_aside() -> None:
         )
         assert verify_block(tx, block) == []
         assert [tuple(row) for row in tx.all("SELECT kind, seq FROM memory_block_quarantine")] == [("archive", 12)]
-        row = tx.one("SELECT block_id, findings, outcome, told_at FROM memory_block_repairs")
+        row = tx.one("SELECT block_id, findings, outcome FROM memory_block_repairs")
         assert row is not None
-        assert (row["block_id"], row["outcome"], row["told_at"]) == (block, "repaired", None)
+        assert (row["block_id"], row["outcome"]) == (block, "repaired")
         assert finding in row["findings"]
         (damage,) = damage_since(tx, NOW)
         assert damage.words == f"block notes was repaired on 2026-11-22 12:00 UTC: {finding}"
