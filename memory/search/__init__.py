@@ -5,6 +5,7 @@ for itself and divided by its best, since the numbers of two indexes cannot be c
 """
 
 from memory.search.lookup import COUNTED_ROWS
+from memory.search.meaning import Meaning
 from memory.search.query import (
     DOMAINS,
     MAX_HITS,
@@ -27,6 +28,7 @@ __all__ = [
     "Domain",
     "Hit",
     "Kind",
+    "Meaning",
     "Near",
     "Nearness",
     "Query",

@@ -106,9 +106,10 @@ def signs(
             turn[number] = turn.get(number, 0.0) + word.weight * share(1, word.rows[number])
         _spread(word.weight, [places[number] for number in found], window, wide)
     tops = [max(sums.values(), default=1.0) for sums in (turn, window, wide)]
+    usual = _usual(near)
     told: dict[int, Signs] = {}
     for number, before in talk.pool.items():
-        row, similar = talk.rows[number], near.get(number, _FAR)
+        row, similar = talk.rows[number], near.get(number, usual)
         answers = before is not None and talk.rows[before].asks
         told[number] = Signs(
             turn=turn.get(number, 0.0) / tops[0],
@@ -120,8 +121,8 @@ def signs(
             when=float(asked.when and row.tells_time),
             name=float(asked.name and row.tells_name),
             asks=float(row.asks),
-            own=similar.own or 0.0,
-            around=similar.window or 0.0,
+            own=_first(similar.own, usual.own),
+            around=_first(similar.window, similar.own, usual.own),
         )
     return told
 
@@ -136,7 +137,15 @@ def nearness(near: Near | None) -> float:
     return 0.0 if near is None else min(max((near.best - 0.2) / 0.6, 0.0), 1.0)
 
 
-_FAR = Near(None, None)
+def _usual(near: Mapping[int, Near]) -> Near:
+    """What stands for the nearness of rows without vectors, those that are not embedded yet: the mean of the others."""
+    known = [each.own for each in near.values() if each.own is not None]
+    mean = sum(known) / len(known) if known else None
+    return Near(mean, mean)
+
+
+def _first(*values: float | None) -> float:
+    return next((value for value in values if value is not None), 0.0)
 
 
 def _spread(weight: float, found: Sequence[tuple[Stretch, int]], window: Sums, wide: Sums) -> None:

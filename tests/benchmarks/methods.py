@@ -1,13 +1,13 @@
 """The ways to answer a question on a store that are compared: the product's search, and what it is measured against."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from memory.audience import PUBLIC, Scope
 from memory.database import Connection, Tx
 from memory.ids import AgentId
-from memory.search import Query, search
+from memory.search import Among, Meaning, Query, search
 from tests.benchmarks.locomo import Turn
 
 AGENT = AgentId("agt_bench")
@@ -25,12 +25,13 @@ def external_ids(raw: Connection) -> dict[str, str]:
     }
 
 
-def product(raw: Connection) -> Ask:
-    """The product's own search, by words."""
+def product(raw: Connection, meanings: Mapping[str, Meaning] | None = None) -> Ask:
+    """The product's own search, by words, and by what the questions mean if that is known."""
     ids = external_ids(raw)
 
     def ask(text: str) -> list[str]:
-        query = Query(text=text, agent=AGENT, domains=frozenset(("messages",)), limit=20)
+        meaning = meanings[text] if meanings is not None else None
+        query = Query(text=text, agent=AGENT, domains=frozenset(("messages",)), limit=20, meaning=meaning)
         return [ids[hit.id] for hit in search(Tx(raw), query, Scope(PUBLIC)).hits]
 
     return ask
@@ -48,5 +49,32 @@ def plain(raw: Connection, turns: Sequence[Turn]) -> Ask:
         match = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
         sql = "SELECT rowid FROM temp.plain WHERE plain MATCH ? ORDER BY bm25(plain) LIMIT ?"
         return [turns[row[0]].id for row in raw.execute(sql, (match, DEEP)).fetchall()]
+
+    return ask
+
+
+def dense(raw: Connection, meanings: Mapping[str, Meaning]) -> Ask:
+    """Vectors of the turns alone, compared with every one of them."""
+    ids = external_ids(raw)
+    numbers = [int(number) for number in ids]
+    among = Among("message", AGENT, Scope(PUBLIC), None)
+
+    def ask(text: str) -> list[str]:
+        near = meanings[text].of(Tx(raw), among, numbers)
+        best = sorted(near, key=lambda number: (near[number].own or 0.0, number), reverse=True)
+        return [ids[str(number)] for number in best[:DEEP]]
+
+    return ask
+
+
+def fused(*asks: Ask) -> Ask:
+    """Reciprocal rank fusion of other methods, with k = 60."""
+
+    def ask(text: str) -> list[str]:
+        scores: dict[str, float] = {}
+        for each in asks:
+            for rank, turn in enumerate(each(text), 1):
+                scores[turn] = scores.get(turn, 0.0) + 1 / (60 + rank)
+        return sorted(scores, key=lambda turn: -scores[turn])
 
     return ask

@@ -14,10 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from memory.clock import utc_now
-from memory.database import Database, connect
+from memory.database import Connection, Database, connect
+from memory.embedding import Embedder
 from memory.faults import commit_point
 from memory.migrations import Kind, prepare
+from memory.search import Meaning
 from tests.benchmarks import methods
+from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
 from tests.benchmarks.locomo import CATEGORIES, Conversation, Question, conversations, store
 from tests.benchmarks.methods import Ask
 from tests.benchmarks.options import Options
@@ -27,7 +30,6 @@ _FILL = commit_point("bench.fill_locomo")
 
 CUTS = (5, 10, 20)
 METHODS = ("carina", "carina_no_embedder", "fts5", "dense", "rrf")
-NO_EMBEDDER = "this version of the program has no embedder: carina, dense and rrf were not run"
 
 
 @dataclass(frozen=True)
@@ -55,30 +57,52 @@ def measured(path: Path, most: int | None = None) -> Outcome:
     """All methods over the conversations of a file, or over the first `most` of them."""
     outcome, begun = Outcome(), utc_now()
     every = conversations(path)[:most]
-    for conversation in every:
-        with TemporaryDirectory() as folder:
-            asyncio.run(_one(Path(folder), conversation, outcome))
+    asyncio.run(_all(every, outcome))
     asked, skipped = sum(len(each.questions) for each in every), sum(each.skipped for each in every)
     seconds = (utc_now() - begun).total_seconds()
     outcome.notes.append(
         f"{len(every)} conversations, {asked} questions, {skipped} without usable evidence left out; {seconds:.0f} s."
     )
-    outcome.notes.append(NO_EMBEDDER)
     return outcome
 
 
-async def _one(folder: Path, conversation: Conversation, outcome: Outcome) -> None:
-    path = folder / "carina.db"
+async def _all(every: Sequence[Conversation], outcome: Outcome) -> None:
+    embedder = packaged()
+    if isinstance(embedder, str):
+        outcome.notes.append(f"carina with an embedder, dense and rrf were not run: {embedder}")
+    else:
+        outcome.notes.append("milliseconds are without those of embedding the question.")
+    for conversation in every:
+        with TemporaryDirectory() as folder:
+            await _one(Path(folder), conversation, None if isinstance(embedder, str) else embedder, outcome)
+    if not isinstance(embedder, str):
+        await embedder.aclose()
+
+
+async def _one(folder: Path, conversation: Conversation, embedder: Embedder | None, outcome: Outcome) -> None:
+    path, meanings = folder / "carina.db", None
     prepare(path, Kind.CONSTELLATION)
     async with Database.open(path) as database:
         await database.write(_FILL, lambda tx: store(tx, conversation.turns))
+        if embedder is not None:
+            await embed_rows(database, embedder)
+            meanings = await meanings_of(embedder, (each.text for each in conversation.questions))
     raw = connect(path)
     try:
-        ways = {"carina_no_embedder": methods.product(raw), "fts5": methods.plain(raw, conversation.turns)}
-        for name, ask in ways.items():
+        for name, ask in _ways(raw, conversation, meanings).items():
             outcome.answered.setdefault(name, []).extend(_answer(ask, each) for each in conversation.questions)
     finally:
         raw.close()
+
+
+def _ways(raw: Connection, conversation: Conversation, meanings: Mapping[str, Meaning] | None) -> dict[str, Ask]:
+    plain = methods.plain(raw, conversation.turns)
+    by_words = {"carina_no_embedder": methods.product(raw), "fts5": plain}
+    if meanings is None:
+        return by_words
+    dense = methods.dense(raw, meanings)
+    both = {"dense": dense, "rrf": methods.fused(plain, dense)}
+    return {"carina": methods.product(raw, meanings), **by_words, **both}
 
 
 def _answer(ask: Ask, question: Question) -> Answered:

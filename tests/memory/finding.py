@@ -15,7 +15,7 @@ from memory.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Said
 from memory.search import Query, Results, search
 
-SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
+SCHEMA = [path.read_text(encoding="utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql"))]
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
 ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
@@ -61,7 +61,8 @@ class World:
 def opened(path: Path) -> tuple[World, Connection]:
     """A new store at that path with two agents; the connection is for the caller to close."""
     raw = connect(path)
-    raw.executescript(SCHEMA)
+    for script in SCHEMA:
+        raw.executescript(script)
     raw.execute("BEGIN")
     tx = Tx(raw)
     for agent in (STAR, MOON):

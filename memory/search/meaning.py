@@ -1,0 +1,47 @@
+"""Where search meets the vectors: a question's vector, looked for among the rows of one kind."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memory import vectors
+from memory.database import Rows
+from memory.embedding.base import Vector
+from memory.search.query import Among, Near
+from memory.vector_texts import View
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A question as a vector of the model of that name; see `Nearness`."""
+
+    model: str
+    vector: Vector
+
+    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+        found = {
+            near.row
+            for view in _VIEWS
+            if view == "own" or among.kind == "message"
+            for near in vectors.nearest(rows, self._question(among, view, limit), among.scope)
+        }
+        return self.of(rows, among, sorted(found))
+
+    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
+        own = self._similar(rows, among, numbers, "own")
+        window = self._similar(rows, among, numbers, "window") if among.kind == "message" else {}
+        return {number: Near(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
+
+    def _similar(self, rows: Rows, among: Among, numbers: Sequence[int], view: View) -> Mapping[int, float]:
+        if not numbers:
+            return {}
+        question = self._question(among, view, len(numbers))
+        return vectors.similarities(rows, question, among.kind, numbers, among.scope)
+
+    def _question(self, among: Among, view: View, limit: int) -> vectors.Question:
+        where = {} if among.narrowed is None else {among.kind: among.narrowed}
+        return vectors.Question(
+            self.model, self.vector, among.agent, frozenset((among.kind,)), view=view, limit=limit, where=where
+        )
+
+
+_VIEWS: tuple[View, ...] = ("own", "window")

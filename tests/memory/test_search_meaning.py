@@ -1,0 +1,156 @@
+"""Search with vectors: rows are found by what they mean, under every condition that holds for words too."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory import messages, vectors
+from memory.audience import OWNER, Audience, Scope
+from memory.database import Rows
+from memory.embedding import to_vector
+from memory.search import Among, Meaning, Near
+from memory.vectors import Embedded
+from tests.memory.finding import ANN, ATTIC, BOB, HERE, MOON, NOON, World, ids, look, opened
+
+MODEL = "test:plane"
+ABROAD = Audience("guild:2")
+DOGS, WEATHER = (1.0, 0.0), (0.0, 1.0)
+HALF = (0.55, 0.835)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made, raw = opened(tmp_path / "carina.db")
+    yield made
+    raw.close()
+
+
+def embed(world: World, means: Mapping[str, tuple[float, float]]) -> None:
+    """Give every row in which one of these words stands its vector, in all views; others get none."""
+    vectors.choose(world.tx, MODEL, 2)
+    waiting = vectors.missing(world.tx, 1_000)
+    for each in waiting:
+        made = [_vector(text.text, means) for text in each.texts]
+        if all(vector is not None for vector in made):
+            vectors.store(world.tx, MODEL, [Embedded(each, tuple(vector for vector in made if vector is not None))])
+
+
+def _vector(text: str, means: Mapping[str, tuple[float, float]]) -> bytes | None:
+    return next((to_vector(vector) for word, vector in means.items() if word in text), None)
+
+
+ABOUT_DOGS = Meaning(MODEL, to_vector(DOGS))
+
+
+@dataclass
+class Liar:
+    """Vectors that keep to nothing: every row is near."""
+
+    numbers: Sequence[int]
+    asked: list[Among] = field(default_factory=list)
+
+    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+        self.asked.append(among)
+        return {number: Near(0.9, 0.9) for number in self.numbers}
+
+    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
+        return {number: Near(0.9, 0.9) for number in numbers}
+
+
+def test_rows_of_every_domain_are_found_by_what_they_mean(world: World) -> None:
+    expected = world.one_of_each("the puppy barks")
+    world.hear("it rains", place=ATTIC)
+    world.keep("it rains")
+    world.block("it rains")
+    embed(world, {"puppy": DOGS, "rains": WEATHER})
+    results = look(world, "hounds", meaning=ABOUT_DOGS)
+    assert sorted(ids(results)) == sorted(expected)
+    assert [hit.matched for hit in results.hits] == [()] * 3
+    assert [hit.distance for hit in results.hits] == pytest.approx([0, 0, 0], abs=1e-6)
+    assert look(world, "hounds").hits == []
+
+
+def test_what_is_not_near_enough_is_not_found_without_a_word(world: World) -> None:
+    world.hear("the cat purrs")
+    embed(world, {"cat": (0.4, 0.917)})
+    assert look(world, "hounds", meaning=ABOUT_DOGS).hits == []
+    (hit,) = look(world, "cat", meaning=ABOUT_DOGS).hits
+    assert hit.distance == pytest.approx(0.6, abs=1e-3)
+
+
+def test_words_and_meaning_add_up(world: World) -> None:
+    words = world.keep("hounds, they say, and much else that was said there")
+    meaning = world.keep("the puppy barks")
+    both = world.keep("hounds are puppies, they say, and much else")
+    embed(world, {"pupp": DOGS, "hounds": WEATHER})
+    assert ids(look(world, "hounds", meaning=ABOUT_DOGS))[0] == both
+    assert sorted(ids(look(world, "hounds", meaning=ABOUT_DOGS))) == sorted([words, meaning, both])
+
+
+def test_a_message_without_a_vector_is_not_put_behind_for_that(world: World) -> None:
+    old = world.hear("hounds everywhere", at=NOON - timedelta(days=3))
+    embed(world, {"hounds": HALF})
+    new = world.hear("hounds everywhere", at=NOON)
+    assert ids(look(world, "hounds", meaning=ABOUT_DOGS)) == [new, old]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ({}, {"ann", "bob", "attic", "early"}),
+        ({"author": "Bob"}, {"bob"}),
+        ({"place": ATTIC}, {"attic"}),
+        ({"until": NOON}, {"early"}),
+        ({"person": ANN}, {"ann", "attic", "early"}),
+    ],
+)
+def test_conditions_hold_for_what_is_found_by_meaning(
+    world: World, conditions: dict[str, Any], expected: set[str]
+) -> None:
+    names = {
+        world.hear("puppy"): "ann",
+        world.hear("puppy", person=BOB, speaker="Bob"): "bob",
+        world.hear("puppy", place=ATTIC): "attic",
+        world.hear("puppy", at=NOON - timedelta(hours=1)): "early",
+    }
+    world.hear("puppy", audience=ABROAD)
+    world.keep("puppy", agent=MOON)
+    embed(world, {"puppy": DOGS})
+    found = look(world, "hounds", meaning=ABOUT_DOGS, limit=50, domains=frozenset({"messages"}), **conditions)
+    assert {names[hit.id] for hit in found.hits} == expected
+    assert look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"archival"})).hits == []
+
+
+@pytest.mark.parametrize("scope", [HERE, Scope(ABROAD), Scope(OWNER), Scope(Audience("person:discord:bob"))], ids=str)
+def test_what_others_were_told_changes_neither_what_is_found_nor_how_well(world: World, scope: Scope) -> None:
+    theirs = [ABROAD, Audience("guild:1"), Audience("person:discord:ann"), Audience("public")]
+    shown = []
+    for everything in (True, False):
+        world.tx.run("DELETE FROM messages")
+        for number in range(12):
+            audience = theirs[number % 4]
+            if everything or scope.may_use(audience):
+                text = f"{'puppy' if number % 3 else 'hounds'} {number}"
+                world.hear(text, audience=audience, at=NOON + timedelta(minutes=number), place=f"place:{audience}")
+        embed(world, {"puppy": DOGS, "hounds": HALF})
+        hits = look(world, "what about the hounds?", scope, meaning=ABOUT_DOGS, limit=50).hits
+        shown.append([(hit.text, hit.score, hit.distance, hit.matched, hit.around) for hit in hits])
+    assert shown[0] == shown[1] != []
+
+
+def test_a_row_that_may_not_be_used_is_not_found_whatever_the_vectors_say(world: World) -> None:
+    allowed = world.hear("it rains")
+    hidden = world.hear("it rains", audience=ABROAD)
+    gone = world.hear("it rains", external_id="gone")
+    messages.delete_heard(world.tx, "discord", "gone", NOON)
+    liar = Liar([int(number) for number in (allowed, hidden, gone)])
+    found = look(world, "hounds", meaning=liar, author="Ann", domains=frozenset({"messages"}))
+    assert ids(found) == [allowed]
+    (among,) = liar.asked
+    assert (among.kind, among.scope) == ("message", HERE)
+    assert among.narrowed is not None
+    assert "Ann" in among.narrowed[1]
