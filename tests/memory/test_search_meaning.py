@@ -145,12 +145,17 @@ def test_what_others_were_told_changes_neither_what_is_found_nor_how_well(world:
 def test_a_row_that_may_not_be_used_is_not_found_whatever_the_vectors_say(world: World) -> None:
     allowed = world.hear("it rains")
     hidden = world.hear("it rains", audience=ABROAD)
+    bob = world.hear("it rains", person=BOB, speaker="Bob")
     gone = world.hear("it rains", external_id="gone")
     messages.delete_heard(world.tx, "discord", "gone", NOON)
-    liar = Liar([int(number) for number in (allowed, hidden, gone)])
+    liar = Liar([int(number) for number in (allowed, hidden, bob, gone)])
     found = look(world, "hounds", meaning=liar, author="Ann", domains=frozenset({"messages"}))
     assert ids(found) == [allowed]
     (among,) = liar.asked
     assert (among.kind, among.scope) == ("message", HERE)
     assert among.narrowed is not None
     assert "Ann" in among.narrowed[1]
+    theirs = world.keep("it rains", agent=MOON)
+    row = world.tx.one("SELECT n FROM archival_entries WHERE id = ?", (theirs,))
+    assert row is not None
+    assert look(world, "hounds", meaning=Liar([row["n"]]), domains=frozenset({"archival"})).hits == []
