@@ -9,14 +9,17 @@ from typing import Any
 
 from bot import control
 from bot.approving import Approvals, approval_terms
+from bot.archive import Archive
 from bot.broker import Broker
 from bot.chat import Chat
-from bot.community import Community, open_community
+from bot.community import open_community
 from bot.config import Config
+from bot.costs import Costs
 from bot.desk import Desk
 from bot.embedding import Embedding, open_embedding
 from bot.errors import ConfigError
 from bot.fronts import Desks, connect_fronts
+from bot.granting import Granting
 from bot.halting import Halt
 from bot.houses import open_house
 from bot.kit import Kit, Limits
@@ -29,7 +32,7 @@ from bot.rates import Rates
 from bot.remembering import Remembering
 from bot.router import House, Router
 from bot.secrets import Redactor
-from bot.steering import Steering, open_steering
+from bot.steering import open_steering
 from bot.thinking import Thinking, open_models
 from bot.tools import make_tools
 from bot.watchers import Broadcast, Typing
@@ -53,14 +56,8 @@ class App:
 
     router: Router
     chat: Chat
-    operations: Operations
-    desk: Desk
-    approvals: Approvals
-    halt: Halt
-    community: Community
+    desks: Desks
     embedding: Embedding
-    steering: Steering
-    remembering: Remembering
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -69,12 +66,7 @@ class App:
     async def run(self, until: Callable[[], Awaitable[None]]) -> None:
         """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
         handlers: dict[str, Callable[..., Any]] = {
-            **self.operations.handlers(),
-            **self.approvals.handlers(),
-            **self.halt.handlers(),
-            **self.community.handlers(),
-            **self.steering.handlers(),
-            **self.remembering.handlers(),
+            **self.desks.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
@@ -84,12 +76,12 @@ class App:
                 watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
                 previews = Previews(self.router, self.endpoints, tasks)
                 watching.enter_context(self.events.listen(previews))
-                await self.community.privacy.eraser.take_up()  # before anybody's words are used again
+                await self.desks.community.privacy.eraser.take_up()  # before anybody's words are used again
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
-                listening.append(tasks.create_task(self.approvals.watch(), name="expiry of requests"))
-                listening.append(tasks.create_task(self.community.privacy.eraser.run(), name="erasures"))
-                listening.append(tasks.create_task(self.community.admission.run(), name="strangers"))
+                listening.append(tasks.create_task(self.desks.approvals.watch(), name="expiry of requests"))
+                listening.append(tasks.create_task(self.desks.community.privacy.eraser.run(), name="erasures"))
+                listening.append(tasks.create_task(self.desks.community.admission.run(), name="strangers"))
                 listening.append(tasks.create_task(self.embedding.run(), name="embedding"))
                 async with control.serve(self.folder, handlers):
                     await until()
@@ -102,7 +94,7 @@ class App:
                 previews.stop()
 
     async def _status(self) -> dict[str, Any]:
-        return (await self.desk.status()).data()
+        return (await self.desks.desk.status()).data()
 
     async def _listen(self, front: Front) -> None:
         await front.source.run(self.router.receive)
@@ -144,13 +136,17 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         operations = Operations(constellations, house_id, router.answer)
         steering = await open_steering(config, approvals, answering)
         router.deaf = steering.deaf
-        remembering = Remembering(constellations, house_id, approvals.people, clock)
-        desks = Desks(desk, approvals, halt, why, operations, community, steering, remembering)
+        books = (
+            Remembering(constellations, house_id, approvals.people, clock),
+            Costs(constellations, house_id, approvals.people, clock),
+            Granting(constellations, house_id, approvals.people, clock, kit.tools),
+            Archive(constellations, house_id, approvals.people, clock),
+        )
+        desks = Desks(desk, approvals, halt, why, operations, community, steering, *books)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, desks)
-        parts = (router, chat, operations, desk, approvals, halt, community, embedding, steering, remembering)
-        yield App(*parts, connected, events, endpoints, folder)
+        yield App(router, chat, desks, embedding, connected, events, endpoints, folder)
 
 
 def _kit(config: Config, thinking: Thinking, endpoints: Mapping[str, Endpoint], clock: Clock, watch: Broadcast) -> Kit:

@@ -1,13 +1,17 @@
 """The front ends that the configuration asks for, beside the terminal, which is always there."""
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from bot.approving import Approvals
+from bot.archive import Archive
 from bot.community import Community
 from bot.config import Config
+from bot.costs import Costs
 from bot.desk import Desk
+from bot.granting import Granting
 from bot.halting import Halt
 from bot.operations import Operations
 from bot.remembering import Remembering
@@ -29,6 +33,15 @@ class Desks:
     community: Community
     steering: Steering
     remembering: Remembering
+    costs: Costs
+    granting: Granting
+    archive: Archive
+
+    def handlers(self) -> dict[str, Callable[..., Any]]:
+        """By the names the control socket knows; whoever reaches that socket is the owner."""
+        doors = self.operations, self.approvals, self.halt, self.community, self.steering
+        books = self.remembering, self.costs, self.granting, self.archive
+        return {name: handler for door in (*doors, *books) for name, handler in door.handlers().items()}
 
 
 class _Connect(Protocol):

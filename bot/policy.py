@@ -31,12 +31,15 @@ class Action(StrEnum):
     HELP = "see help"
     SEARCH = "search what they may know"
     READ_MEMORY = "see the memory they may know"
+    KEEP = "have something kept for when an agent talks to them alone"
     ANSWER = "answer a request that asks them"
     STATUS = "see how the service stands"
     PERMITS = "see requests and lasting permissions"
+    GRANT = "give a lasting permission that no agent asked for"
     REVOKE = "end a lasting permission"
     AUDIT = "read the record of permissions"
     PEOPLE = "let people in, shut them out, and see whom"
+    COST = "see what models cost"
     STEER = "say how a channel is heard and who answers there"
     SOURCES = "pause a source and resume it"
     HALT = "halt everything and release it"
@@ -55,12 +58,15 @@ _LEAST = {
     Action.HELP: Standing.PERSON,
     Action.SEARCH: Standing.PERSON,
     Action.READ_MEMORY: Standing.PERSON,
+    Action.KEEP: Standing.PERSON,
     Action.ANSWER: Standing.PERSON,
     Action.STATUS: Standing.ADMIN,
     Action.PERMITS: Standing.ADMIN,
+    Action.GRANT: Standing.OWNER,
     Action.REVOKE: Standing.ADMIN,
     Action.AUDIT: Standing.OWNER,
     Action.PEOPLE: Standing.OWNER,
+    Action.COST: Standing.ADMIN,
     Action.STEER: Standing.ADMIN,
     Action.SOURCES: Standing.OWNER,
     Action.HALT: Standing.ADMIN,

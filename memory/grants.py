@@ -48,6 +48,12 @@ def add(tx: Tx, request: Request, by: PersonId, now: datetime, until: datetime |
         now,
         until,
     )
+    give(tx, grant)
+    return grant
+
+
+def give(tx: Tx, grant: Grant) -> None:
+    """Store a grant: one that a request asked for, or one that nobody had to ask for."""
     values: dict[str, Value] = {
         "id": grant.id,
         "scope": grant.kind,
@@ -55,13 +61,12 @@ def add(tx: Tx, request: Request, by: PersonId, now: datetime, until: datetime |
         "agent_id": grant.agent,
         "pattern": json.dumps(dict(grant.pattern), sort_keys=True),
         "audience": grant.audience,
-        "person_id": by,
-        "request_id": request.id,
+        "person_id": grant.person,
+        "request_id": grant.request,
         "created_at": to_text(grant.created_at),
         "expires_at": None if grant.expires_at is None else to_text(grant.expires_at),
     }
     tx.insert("permission_grants", values)
-    return grant
 
 
 def matching(

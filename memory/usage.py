@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 from memory.clock import to_text
 from memory.database import Rows, Tx, Value, as_dict
@@ -38,6 +39,34 @@ def record(tx: Tx, turn: Turn, spent: Spent, now: datetime) -> None:
         "at": to_text(now),
     }
     tx.insert("model_usage", values)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """Calls of one agent, model or day. `cost_usd` is of those whose price is known; `unpriced` are the others."""
+
+    of: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    unpriced: int
+
+
+By: TypeAlias = Literal["agent", "model", "day"]
+_BY: dict[By, str] = {
+    "agent": "coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody')",
+    "model": "model",
+    "day": "substr(at, 1, 10)",
+}
+
+
+def bills(rows: Rows, since: datetime, by: By) -> list[Bill]:
+    """What was called since then, by agent, model or day (UTC); the newest day or the dearest first."""
+    order = "1 DESC" if by == "day" else "5 DESC, 3 + 4 DESC, 1"
+    sql = f"""SELECT {_BY[by]}, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
+              sum(cost_usd IS NULL) FROM model_usage WHERE at >= ? GROUP BY 1 ORDER BY {order}"""
+    return [Bill(*row) for row in rows.all(sql, (to_text(since),))]
 
 
 def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:

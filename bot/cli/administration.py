@@ -12,15 +12,19 @@ from rich.table import Table
 from bot import control
 from bot.app import open_folder
 from bot.approving import Approvals, approval_terms
+from bot.archive import Archive
 from bot.broker import Broker
 from bot.community import open_community
 from bot.config import Config
+from bot.costs import Costs
 from bot.errors import CallError, UserError
+from bot.granting import Granting
 from bot.houses import open_house
 from bot.operations import Operations
 from bot.privacy import receipt_lines, seen_lines
 from bot.remembering import Remembering
 from bot.steering import open_steering
+from bot.tools import make_tools
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import DatabaseOutdated
@@ -195,8 +199,13 @@ async def ask_service(config: Config, operation: str, within: float | None = 30,
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             community = await open_community(config, approvals, (folder.path, utc_now))
             steering = await open_steering(config, approvals, answering)
-            remembering = Remembering(constellations, house, approvals.people, utc_now)
-            doors = operations, approvals, community, steering, remembering
+            books = (
+                Remembering(constellations, house, approvals.people, utc_now),
+                Costs(constellations, house, approvals.people, utc_now),
+                Archive(constellations, house, approvals.people, utc_now),
+                Granting(constellations, house, approvals.people, utc_now, make_tools({})),
+            )
+            doors = operations, approvals, community, steering, *books
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)
 

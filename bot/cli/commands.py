@@ -13,7 +13,7 @@ import typer
 from bot import logs
 from bot.cli import administration, chatting, memory, serving, status
 from bot.cli.ending import explained, logged
-from bot.cli.house import add_sources
+from bot.cli.house import add_archive, add_books, add_sources
 from bot.cli.people import add_link, add_people
 from bot.cli.version import version
 from bot.config import Config, load_here
@@ -284,3 +284,5 @@ def _log(config: Config, *, as_json: bool = False, level: str = "info") -> None:
 add_people(app, _administer)
 add_link(app, _administer)
 add_sources(app, _administer)
+add_books(app, permits, _administer)
+add_archive(app, _administer)

@@ -1,4 +1,4 @@
-"""`carina source`: where the service listens at all."""
+"""`carina source`, `carina cost`, `carina permits grant`, `carina archival` and `carina search`."""
 
 from typing import Annotated
 
@@ -6,7 +6,81 @@ import typer
 
 from bot.cli.people import Administer, Json, told
 
+AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it the first agent's.")]
+EntryName = Annotated[str, typer.Argument(help="Its label or id.")]
 Source = Annotated[str, typer.Argument(help="Which, such as discord.")]
+
+
+def add_books(app: typer.Typer, permits: typer.Typer, administer: Administer) -> None:
+    """Put the commands into the program."""
+
+    @app.command("cost")
+    def cost(
+        days: Annotated[int, typer.Option(min=1, max=3660, help="How many days back.")] = 30,
+        by: Annotated[str, typer.Option(help="What to add up by: agent, model or day.")] = "model",
+        as_json: Json = False,
+    ) -> None:
+        """Show what models cost: calls, tokens, and money where the price is known."""
+        administer(told("cost", "No model was asked.", days=days, by=by), as_json)
+
+    @permits.command("grant")
+    def permits_grant(
+        agent: Annotated[str, typer.Argument(help="Which agent.")],
+        what: Annotated[str, typer.Argument(help="One of its tools, or block:LABEL for a block that it may write.")],
+        audience: Annotated[
+            str, typer.Argument(help="Whose words: public, owner, guild:discord:1234 or channel:discord:1234.")
+        ],
+        arguments: Annotated[str, typer.Option(help="Arguments that a call must have, as JSON.")] = "",
+        hours: Annotated[float | None, typer.Option(help="For how long; without it until it is revoked.")] = None,
+        as_json: Json = False,
+    ) -> None:
+        """Allow an agent something before it asks."""
+        named = {"block": what.removeprefix("block:")} if what.startswith("block:") else {"tool": what}
+        wanted = {"agent": agent, "audience": audience, **named, "arguments": arguments, "hours": hours}
+        administer(told("permits.grant", "", **wanted), as_json)
+
+
+def add_archive(app: typer.Typer, administer: Administer) -> None:
+    """Put the commands into the program."""
+    archival = typer.Typer(help="What your agents keep for the long term.")
+    app.add_typer(archival, name="archival")
+
+    @archival.command("list")
+    def archival_list(
+        limit: Annotated[int, typer.Option(min=1, max=200)] = 20, agent: AgentName = "", as_json: Json = False
+    ) -> None:
+        """Show the newest entries that you may read."""
+        administer(told("archival.list", "Nothing is stored.", limit=limit, agent=agent), as_json)
+
+    @archival.command("show")
+    def archival_show(entry: EntryName, agent: AgentName = "", as_json: Json = False) -> None:
+        """Show one entry."""
+        administer(told("archival.show", "", label=entry, agent=agent), as_json)
+
+    @archival.command("add")
+    def archival_add(
+        text: Annotated[str, typer.Argument(help="What to keep.")],
+        label: Annotated[str, typer.Option(help="A short name for it.")] = "",
+        agent: AgentName = "",
+        as_json: Json = False,
+    ) -> None:
+        """Have something kept, known in your own places."""
+        administer(told("archival.add", "", content=text, label=label, agent=agent), as_json)
+
+    @archival.command("delete")
+    def archival_delete(entry: EntryName, agent: AgentName = "", as_json: Json = False) -> None:
+        """Have an entry forgotten, with your words that it came from."""
+        administer(told("archival.delete", "", label=entry, agent=agent), as_json)
+
+    @app.command("search")
+    def search(
+        text: Annotated[str, typer.Argument(help="Words to look for.")],
+        limit: Annotated[int, typer.Option(min=1, max=100)] = 8,
+        agent: AgentName = "",
+        as_json: Json = False,
+    ) -> None:
+        """Find what was said or stored, as far as you may read it."""
+        administer(told("search", "Nothing was found.", text=text, limit=limit, agent=agent), as_json)
 
 
 def add_sources(app: typer.Typer, administer: Administer) -> None:

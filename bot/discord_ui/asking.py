@@ -25,6 +25,21 @@ async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSetti
     return Asker(person, Scope(person_audience(person), _known_here(interaction, settings) | own))
 
 
+def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
+    """Those who hear an answer that is given in this place for all to see: what an agent may use there."""
+    person = person_id(interaction.user.id)
+    if interaction.guild_id is not None and interaction.guild is None:
+        return Scope(channel_audience(place_id(interaction.channel_id or 0)))
+    if interaction.channel is None:
+        return Scope(person_audience(person))
+    spot = spot_of(interaction.channel, interaction.user.id)
+    place = place_of(spot, settings)
+    if place.audience == OWNER and interaction.user.id != settings.owner_id:
+        return Scope(person_audience(person))  # somebody else can read a place that is configured as the owner's
+    own = settings.decided.alone(person) if spot.direct else ()
+    return Scope(place.audience, frozenset({*place.within, *own}))
+
+
 def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> frozenset[Audience]:
     if interaction.channel is None or interaction.guild_id is None:
         return frozenset()

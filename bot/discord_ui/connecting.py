@@ -9,6 +9,8 @@ import discord
 from bot import logs
 from bot.config import Config
 from bot.discord_ui.approvals import install_approvals
+from bot.discord_ui.archive import install_archive
+from bot.discord_ui.books import install_cost, install_grant
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
@@ -75,6 +77,9 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
 def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install(tree, desks.desk, desks.approvals.people, settings)
     install_approvals(tree, desks.approvals)
+    install_grant(tree, desks.granting, desks.desk, settings)
+    install_archive(tree, desks.archive, settings)
+    install_cost(tree, desks.costs)
     install_halt(tree, desks.halt)
     install_privacy(tree, desks.community.privacy)
     install_why(tree, desks.why, settings)

@@ -113,9 +113,9 @@ async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> Non
 async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         owner = Approver(PERSON, door="test")
-        await app.halt.halt(owner)
+        await app.desks.halt.halt(owner)
         said = await app.chat.say("remember that my cat is called Bolt", "terminal-1")
         assert "halted since" in said["answer"]
         assert "carina release" in said["answer"]
-        await app.halt.release(owner)
+        await app.desks.halt.release(owner)
         assert "Bolt" in answers((await told(app, "what is my cat called?"))[1])[-1]

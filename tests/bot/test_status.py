@@ -17,7 +17,7 @@ KEY = "canary-7f3b9c2e5d81"
 async def lines(folder: Path, **environ: str) -> list[str]:
     config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **environ}, folder)
     async with build(config, fronts=False) as app:
-        status = await app.desk.status()
+        status = await app.desks.desk.status()
         assert KEY not in repr(status)
         return status.lines()
 

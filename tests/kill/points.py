@@ -14,6 +14,9 @@ EXEMPT = {
     "tool.outside": "no tool leaves the process yet",
     # Owners' commands, not messages.
     "inbox.revive": "`carina inbox retry`",
+    "archive.add": "`/archival add` and `carina archival add`",
+    "archive.delete": "`/archival delete` and `carina archival delete`",
+    "approval.give": "`/permits grant` and `carina permits grant`",
     "approval.revoke": "`/permits revoke` and `carina permits revoke`",
     # Buttons and a form under `/why`, not messages; each is one transaction that says the same when it is done again.
     "why.forget": "*Forget* under `/why`",

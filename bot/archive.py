@@ -1,0 +1,197 @@
+"""What agents keep for the long term, and what one is shown in a place: for commands, scoped as a message there is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from bot import policy
+from bot.context import estimate_tokens, readers, render_block
+from bot.desk import Asker
+from bot.errors import UserError
+from bot.policy import Action, Approver, Change, Held, People
+from memory import agents, archival, blocks, inbox
+from memory.agents import Agent
+from memory.archival import Entry, NewEntry, Origin
+from memory.audience import OWNER, Scope, Trust
+from memory.blocks import Block
+from memory.clock import Clock, to_text
+from memory.constellation import Constellations
+from memory.database import Rows, Tx
+from memory.errors import EntryNotFound, Refused
+from memory.faults import commit_point
+from memory.following import forget_words
+from memory.ids import ConstellationId, PlaceId
+from memory.search import Hit, Query, search
+from sources.terminal import PERSON
+
+T = TypeVar("T")
+
+_ADD = commit_point("archive.add")
+_DELETE = commit_point("archive.delete")
+
+_MOST = 200
+_OWNER = Approver(PERSON, door="command line")
+_OWNER_ASKER = Asker(PERSON, Scope(OWNER), is_owner=True)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A block that an agent sees in a place, with the tokens it takes (an estimate)."""
+
+    agent: str
+    block: Block
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The long-term entries of one constellation."""
+
+    constellations: Constellations
+    house: ConstellationId
+    people: People
+    clock: Clock
+
+    async def latest(self, asker: Asker, agent: str = "", limit: int = 20) -> list[Entry]:
+        """The newest entries of an agent that the asker may know. Raises UserError."""
+        return await self._read(
+            agent, lambda rows, found: archival.latest(rows, found.id, asker.scope, limit=max(1, min(limit, _MOST)))
+        )
+
+    async def show(self, asker: Asker, label: str, agent: str = "") -> Entry:
+        """One entry, by its label or id. Raises UserError."""
+        return await self._read(agent, lambda rows, found: _entry(rows, found, label, asker.scope))
+
+    async def add(self, asker: Asker, trust: Trust, content: str, label: str = "", agent: str = "") -> Entry:
+        """Store an entry, as words of the asker, for those who hear answers to them alone. Raises UserError."""
+        policy.require(self.people, Approver(asker.person), Action.KEEP)
+        new = NewEntry(content, Origin(asker.scope, trust, asker.person), label=label or None)
+        now = self.clock()
+
+        def work(tx: Tx) -> Entry:
+            return archival.insert(tx, _agent(tx, agent).id, new, now)
+
+        async with self.constellations.use(self.house) as database:
+            try:
+                return await database.write(_ADD, work)
+            except Refused as error:
+                raise UserError(f"That cannot be stored: {error}.") from error
+
+    async def delete(self, asker: Asker, who: Approver, label: str, agent: str = "") -> str:
+        """Forget an entry, with the words it came from as far as they are the asker's. Raises UserError."""
+        now = self.clock()
+
+        def work(tx: Tx) -> str:
+            entry = _entry(tx, _agent(tx, agent), label, asker.scope)
+            held = Held(entry.people, entry.audience, (Change.FORGET,))
+            if refused := policy.change_refusal(self.people, who, Change.FORGET, held):
+                raise UserError(refused)
+            deleted = archival.delete(tx, entry.agent, entry.id, Scope(entry.audience))
+            asking = next((one for one in entry.people if one in self.people.selves(who.person)), who.person)
+            emptied = forget_words(tx, entry, deleted.messages, asking, now)
+            return f"Forgotten; {emptied} messages lost the words with it."
+
+        async with self.constellations.use(self.house) as database:
+            return await database.write(_DELETE, work)
+
+    async def context(self, scope: Scope, place: PlaceId) -> list[Shown]:
+        """The blocks that each agent sees in a place, as when somebody spoke there last, with their sizes."""
+
+        def read(rows: Rows) -> list[Shown]:
+            known = inbox.place(rows, place)
+            same = known is not None and known.audience == scope.audience
+            here = Scope(scope.audience, scope.within.union(known.within if known is not None and same else ()))
+            return [
+                Shown(agent.name, block, estimate_tokens(render_block(block)))
+                for agent in agents.agents(rows)
+                for block in blocks.visible_blocks(rows, agent.id, here, referred=())
+            ]
+
+        async with self.constellations.use(self.house) as database:
+            return await database.read(read)
+
+    async def _read(self, agent: str, read: Callable[[Rows, Agent], T]) -> T:
+        async with self.constellations.use(self.house) as database:
+            return await database.read(lambda rows: read(rows, _agent(rows, agent)))
+
+    # ------------------------------------------------------------------ the owner's command line
+
+    def handlers(self) -> dict[str, Callable[..., Any]]:
+        """By the names the control socket knows; whoever reaches that socket is the owner."""
+        return {
+            "archival.list": self.owner_list,
+            "archival.show": self.owner_show,
+            "archival.add": self.owner_add,
+            "archival.delete": self.owner_delete,
+            "search": self.owner_search,
+        }
+
+    async def owner_list(self, agent: str = "", limit: int = 20) -> list[dict[str, Any]]:
+        """The newest entries that the owner may read."""
+        return [entry_data(entry) for entry in await self.latest(_OWNER_ASKER, agent, limit)]
+
+    async def owner_show(self, label: str, agent: str = "") -> list[dict[str, Any]]:
+        """One entry."""
+        return [entry_data(await self.show(_OWNER_ASKER, label, agent))]
+
+    async def owner_add(self, content: str, label: str = "", agent: str = "") -> list[dict[str, Any]]:
+        """Store an entry that is known in the owner's own places."""
+        return [entry_data(await self.add(_OWNER_ASKER, Trust.OWNER, content, label, agent))]
+
+    async def owner_delete(self, label: str, agent: str = "") -> list[dict[str, Any]]:
+        """Forget an entry."""
+        return [{"text": await self.delete(_OWNER_ASKER, _OWNER, label, agent)}]
+
+    async def owner_search(self, text: str, agent: str = "", limit: int = 8) -> list[dict[str, Any]]:
+        """Look for words in all that the owner may read."""
+        found = await self._read(
+            agent,
+            lambda rows, of: search(rows, Query(text, of.id, limit=max(1, min(limit, 100))), _OWNER_ASKER.scope).hits,
+        )
+        return [hit_data(hit) for hit in found]
+
+
+def entry_data(entry: Entry) -> dict[str, Any]:
+    """An entry as plain data."""
+    return {
+        "id": entry.id,
+        "label": entry.label or "",
+        "text": entry.content,
+        "people": list(entry.people),
+        "audience": entry.audience,
+        "stored": to_text(entry.created_at),
+    }
+
+
+def hit_data(hit: Hit) -> dict[str, Any]:
+    """A hit as plain data."""
+    found = {"kind": hit.kind, "id": hit.id, "text": hit.text, "by": hit.speaker or "", "audience": hit.audience}
+    return {**found, "when": to_text(hit.when)}
+
+
+def shown_lines(shown: list[Shown]) -> list[str]:
+    """What agents see, for a person."""
+    lines = [
+        f"{each.block.label} ({each.agent}, {each.block.type}): {len(each.block.content):,} of "
+        f"{each.block.char_limit:,} characters, about {each.tokens:,} tokens; read by {readers(each.block.audience)}"
+        for each in shown
+    ]
+    total = sum(each.tokens for each in shown)
+    return (
+        [*lines, f"together about {total:,} tokens, before the conversation"] if lines else ["No block is seen here."]
+    )
+
+
+def _agent(rows: Rows, name: str) -> Agent:
+    found = agents.agents(rows)
+    named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
+    if not named:
+        raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in found)}.")
+    return named[0]
+
+
+def _entry(rows: Rows, agent: Agent, label: str, scope: Scope) -> Entry:
+    try:
+        return archival.read(rows, agent.id, label, scope)
+    except EntryNotFound as error:
+        raise UserError(f"{error}; the list of entries shows those that can be.".capitalize()) from error

@@ -1,0 +1,149 @@
+"""`/archival list|show|add|delete` and `/context`: long-term entries, and what an agent is shown in this place."""
+
+from typing import Any, TypeAlias
+
+import discord
+from discord import app_commands
+
+from bot.archive import Archive, shown_lines
+from bot.desk import Asker
+from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.asking import approver_of, asker_of, scope_here
+from memory.archival import Entry
+from memory.audience import Scope
+from memory.ids import PlaceId
+from sources.discord.hearing import trust_of
+from sources.discord.link import REFUSED
+from sources.discord.places import place_id
+from sources.discord.reading import author_of
+from sources.discord.settings import DiscordSettings
+from sources.text import one_line
+
+Command: TypeAlias = app_commands.Command[Any, ..., None]
+Choices: TypeAlias = list[app_commands.Choice[str]]
+Tree: TypeAlias = app_commands.CommandTree[Any]
+
+FORM = "carina:archival:add"
+_FIELD = 4_000  # characters that Discord takes in one field of a form
+
+
+def install_archive(tree: Tree, archive: Archive, settings: DiscordSettings) -> None:
+    """Put the commands into the tree."""
+    group = app_commands.Group(name="archival", description="What I keep for the long term")
+    group.add_command(_list(archive, settings))
+    group.add_command(_show(archive, settings))
+    group.add_command(_add(archive, settings))
+    group.add_command(_delete(archive, settings))
+    tree.add_command(group)
+    tree.add_command(_context(archive, settings))
+
+
+def _list(archive: Archive, settings: DiscordSettings) -> Command:
+    async def words(asker: Asker, limit: int) -> str:
+        lines = [_line(entry) for entry in await archive.latest(asker, limit=limit)]
+        return "\n".join(f"- {line}" for line in lines) or "Nothing is stored that you may know here."
+
+    @app_commands.command(name="list", description="The newest entries that you may know here")
+    @app_commands.describe(limit="How many")
+    async def command(interaction: Interaction, limit: app_commands.Range[int, 1, 100] = 10) -> None:
+        if await defer(interaction):
+            await answer(interaction, words(await asker_of(interaction, settings), limit), file_name="archival.md")
+
+    return command
+
+
+def _show(archive: Archive, settings: DiscordSettings) -> Command:
+    async def words(asker: Asker, label: str) -> str:
+        entry = await archive.show(asker, label)
+        stored = discord.utils.format_dt(entry.created_at)
+        return f"`{entry.label or entry.id}`, stored {stored}\n{_escape(entry.content)}"
+
+    @app_commands.command(name="show", description="One entry in full")
+    @app_commands.describe(entry="Its label or id")
+    async def command(interaction: Interaction, entry: app_commands.Range[str, 1, 200]) -> None:
+        if await defer(interaction):
+            await answer(interaction, words(await asker_of(interaction, settings), entry), file_name="entry.md")
+
+    command.autocomplete("entry")(_entries(archive, settings))
+    return command
+
+
+def _add(archive: Archive, settings: DiscordSettings) -> Command:
+    class Form(discord.ui.Modal, title="Keep for the long term"):
+        """What is to be kept; it is heard as long as the form is open."""
+
+        content: discord.ui.Label[Any] = discord.ui.Label(
+            text="What to keep, in words that make sense in a year",
+            component=discord.ui.TextInput(custom_id="text", style=discord.TextStyle.long, max_length=_FIELD),
+        )
+        label: discord.ui.Label[Any] = discord.ui.Label(
+            text="A short name for it, if you like",
+            component=discord.ui.TextInput(custom_id="label", required=False, max_length=100),
+        )
+
+        async def on_submit(self, interaction: Interaction, /) -> None:
+            if await defer(interaction):
+                content, label = self.content.component, self.label.component
+                if isinstance(content, discord.ui.TextInput) and isinstance(label, discord.ui.TextInput):
+                    await answer(interaction, _added(interaction, archive, settings, (content.value, label.value)))
+
+    @app_commands.command(name="add", description="Have something kept for the long term, for when I talk to you alone")
+    async def command(interaction: Interaction) -> None:
+        try:
+            await interaction.response.send_modal(Form(custom_id=FORM, timeout=1800))
+        except REFUSED:
+            return  # it came too late: no form was shown, and nothing was done
+
+    return command
+
+
+async def _added(
+    interaction: Interaction, archive: Archive, settings: DiscordSettings, written: tuple[str, str]
+) -> str:
+    content, label = written
+    trust = trust_of(author_of(interaction.user), settings)
+    entry = await archive.add(await asker_of(interaction, settings), trust, content, label)
+    again = " It was known already and is stronger now." if entry.reinforcement else ""
+    return f"Kept as `{entry.label or entry.id}`.{again}"
+
+
+def _delete(archive: Archive, settings: DiscordSettings) -> Command:
+    @app_commands.command(name="delete", description="Have an entry forgotten, with your words that it came from")
+    @app_commands.describe(entry="Its label or id")
+    async def command(interaction: Interaction, entry: app_commands.Range[str, 1, 200]) -> None:
+        if await defer(interaction):
+            asker = await asker_of(interaction, settings)
+            await answer(interaction, archive.delete(asker, approver_of(interaction, "command"), entry))
+
+    command.autocomplete("entry")(_entries(archive, settings))
+    return command
+
+
+def _entries(archive: Archive, settings: DiscordSettings) -> Any:
+    async def choices(interaction: Interaction, typed: str) -> Choices:
+        found = await archive.latest(await asker_of(interaction, settings), limit=100)
+        fitting = [entry for entry in found if typed.casefold() in _line(entry).casefold()]
+        return [app_commands.Choice(name=_line(entry)[:100], value=entry.id) for entry in fitting[:25]]
+
+    return choices
+
+
+def _context(archive: Archive, settings: DiscordSettings) -> Command:
+    async def words(scope: Scope, place: PlaceId) -> str:
+        return "\n".join(f"- {_escape(line)}" for line in shown_lines(await archive.context(scope, place)))
+
+    @app_commands.command(name="context", description="What I see of my memory when I answer you here, and its size")
+    async def command(interaction: Interaction) -> None:
+        if await defer(interaction):
+            place = place_id(interaction.channel_id or 0)
+            await answer(interaction, words(scope_here(interaction, settings), place), file_name="context.md")
+
+    return command
+
+
+def _line(entry: Entry) -> str:
+    return f"{entry.label or entry.id}: {one_line(entry.content, 200)}"
+
+
+def _escape(text: str) -> str:
+    return discord.utils.escape_markdown(text, as_needed=True)

@@ -1,0 +1,114 @@
+"""`/archival`, `/context` and their twins at the terminal: each shows and changes what the asker may."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tests.service.asking import keep, refused, rows
+from tests.service.test_privacy import holding
+from tests.service.towns import Town, town
+from tests.wire.discord import Channel, Person
+from tests.wire.model import Answer, Calls
+
+SECRET = "Quetzalcoatl"
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Town]:
+    async with town(folder, scripted=True) as made:
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+async def kept(t: Town, person: Person, channel: Channel, content: str) -> str:
+    """The agent keeps something there; gives the entry's id."""
+    t.model.script(Calls(keep(content)), Answer("Kept."))
+    await t.ask(person, channel, f"<@bot> keep this: {content}")
+    ((found,),) = rows(t, "SELECT id FROM archival_entries WHERE content = ?", content)
+    return str(found)
+
+
+async def test_entries_are_listed_shown_and_forgotten_as_far_as_one_may(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        bea = t.member("Bea")
+        shared = await kept(t, t.ana, t.general, "The stork is back.")
+        secret = await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
+        listed = await t.ana.command("archival list")
+        assert listed.ephemeral
+        assert SECRET in listed.text
+        assert "stork" in (await bea.command("archival list", None, t.general)).text
+        for person, channel in ((bea, t.general), (bea, bea.direct), (t.olga, t.olga.direct)):
+            assert SECRET not in (await person.command("archival list", {"limit": 100}, channel)).text
+            refused(await person.command("archival show", {"entry": secret}, channel), "can be seen from here")
+            refused(await person.command("archival delete", {"entry": secret}, channel), "can be seen from here")
+            assert secret not in [
+                each.value for each in await person.autocomplete("archival show", "entry", "", channel)
+            ]
+        (choice,) = await t.ana.autocomplete("archival show", "entry", "llama")
+        assert SECRET in (await t.ana.command("archival show", {"entry": choice.value})).text
+        refused(await bea.command("archival delete", {"entry": shared}, t.general), "not yours to be forgotten")
+        assert "Forgotten" in (await t.ana.command("archival delete", {"entry": secret})).text
+        assert holding(t, SECRET) in ([], ["carina.db-wal"])  # pages that were replaced stand in the log for a while
+        assert not rows(t, "SELECT 1 FROM archival_entries WHERE id = ?", secret)
+        assert "Forgotten" in (await t.olga.command("archival delete", {"entry": shared})).text
+
+
+async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        opened = await t.ana.command("archival add", None, t.general)
+        assert opened.modal is not None
+        done = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "llama"}, t.general)
+        assert done.ephemeral
+        assert "Kept as `llama`" in done.text
+        audience = f"person:discord:{t.ana.id}"
+        assert rows(t, "SELECT label, audience, trust FROM archival_entries") == [("llama", audience, 1)]
+        opened = await t.ana.command("archival add", None, t.general)
+        again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "llama"}, t.general)
+        refused(again, "cannot be stored")
+        assert SECRET in (await t.ana.command("archival show", {"entry": "llama"})).text
+        t.model.script(Answer("I do not know."))
+        await t.ask(t.olga, t.general, "<@bot> what is the llama called?")
+        assert SECRET not in json.dumps(t.model.requests[-1].body)
+
+
+async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        t.model.script(Answer("Hello Ana."), Answer("Hello."))
+        await t.ask(t.ana, t.ana.direct, "hello")
+        await t.ask(t.ana, t.general, "<@bot> hello")
+        here = await t.ana.command("context", None, t.general)
+        assert here.ephemeral
+        assert "persona" in here.text
+        assert "read by this server" in here.text
+        assert "this person" not in here.text
+        assert "together about" in here.text
+        direct = await t.ana.command("context")
+        assert "read by this person" in direct.text
+        assert "read by this server" in direct.text, "she is a member of it, as was seen when she spoke"
+
+
+async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        run = t.service.run
+        await kept(t, t.ana, t.general, "The stork is back.")
+        await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
+        code, out, _ = await run("archival", "add", "The key lies under the mat.", "--label", "key", "--json")
+        assert code == 0
+        (made,) = json.loads(out)
+        assert (made["label"], made["audience"]) == ("key", "owner")
+        _, out, _ = await run("archival", "list", "--json")
+        assert {each["text"] for each in json.loads(out)} == {"The stork is back.", "The key lies under the mat."}
+        _, out, _ = await run("search", "stork", "--json")
+        assert any(each["kind"] == "entry" and "stork" in each["text"] for each in json.loads(out))
+        _, out, _ = await run("search", SECRET)
+        assert "Nothing was found." in out
+        code, _, error = await run("archival", "show", "nothing")
+        assert (code, "can be seen from here" in error) == (1, True)
+        code, _, error = await run("archival", "list", "--agent", "Moon")
+        assert (code, "no agent 'Moon'" in error) == (1, True)
+        code, out, _ = await run("archival", "delete", "key")
+        assert (code, "Forgotten" in out) == (0, True)
+        code, _, error = await run("archival", "show", "key")
+        assert code == 1
