@@ -217,10 +217,10 @@ def test_a_malformed_entry_is_refused_with_the_reason(tx: Tx, change: dict[str, 
 
 def test_the_limits_themselves_are_allowed(tx: Tx) -> None:
     new = replace(
-        BOLT, content="x" * archival.MAX_CONTENT, label="l" * 200, category="a-1/b_2/c.3/Größe", tags=("a", "a")
+        BOLT, content="x" * archival.MAX_CONTENT, label="l" * 200, category="a-1/b_2/c-3/Größe", tags=("a", "a")
     )
     entry = archival.insert(tx, STAR, new, NOON)
-    assert (len(entry.content), entry.category, entry.tags) == (archival.MAX_CONTENT, "a-1/b_2/c.3/Größe", ("a",))
+    assert (len(entry.content), entry.category, entry.tags) == (archival.MAX_CONTENT, "a-1/b_2/c-3/Größe", ("a",))
 
 
 def test_an_appended_line_is_stored_found_and_trusted_no_more_than_its_source(tx: Tx) -> None:
