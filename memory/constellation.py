@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memory.clock import Clock, to_text
-from memory.database import Database, Rows, Tx
+from memory.database import Database, Rows, Tx, connect, driver
 from memory.errors import DatabaseCorrupt
 from memory.faults import commit_point
 from memory.ids import ConstellationId, PersonId, new_id
@@ -149,7 +149,8 @@ class Constellations:
             await self._close_idle()
 
     async def _open_file(self, path: Path) -> _Open:
-        _require(path)
+        require(path)
+        prepare(path, Kind.CONSTELLATION)
         async with AsyncExitStack() as stack:
             database = await stack.enter_async_context(Database.open(path))
             return _Open(database, stack.pop_all())
@@ -172,11 +173,25 @@ class Constellations:
                 slot.open = None
 
 
-def _require(path: Path) -> None:
-    """Never make a registered file anew: an empty memory would look like a good one."""
-    if not path.exists():
-        raise DatabaseCorrupt(f"{path} is registered but missing: restore it from a backup")
-    prepare(path, Kind.CONSTELLATION)
+def registered(folder: Path) -> list[Path]:
+    """The files that the registry under `folder` names: for commands, which do not open it. Raises DatabaseCorrupt."""
+    path = folder / "global.db"
+    try:
+        raw = connect(path, read_only=True)
+        try:
+            known, _places = _read_registry(Rows(raw))
+        finally:
+            raw.close()
+    except driver.DatabaseError as error:
+        raise DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup") from error
+    return [folder / name for _id, _name, name in known]
+
+
+def require(path: Path) -> None:
+    """Never make a registered file anew: an empty memory would look like a good one. Raises DatabaseCorrupt."""
+    if not path.exists() or path.stat().st_size == 0:
+        wrong = "empty" if path.exists() else "missing"
+        raise DatabaseCorrupt(f"{path} is registered but {wrong}: restore it from a backup")
 
 
 def _read_registry(

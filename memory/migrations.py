@@ -73,7 +73,7 @@ def status(path: Path, kind: Kind) -> Status:
         finally:
             raw.close()
     except driver.DatabaseError as error:
-        raise DatabaseCorrupt(f"{path} cannot be read as a database: {error}") from error
+        raise DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup") from error
     return Status(path, version, needed)
 
 
@@ -88,13 +88,18 @@ def prepare(path: Path, kind: Kind) -> None:
     if found.version == 0 and _is_blank(path):  # the first start was interrupted
         _apply(path, kind)
         return
+    check(found)
+
+
+def check(found: Status) -> None:
+    """Refuse a file that is older or newer. Raises DatabaseOutdated or DatabaseTooNew."""
     if found.version < found.needed:
         raise DatabaseOutdated(
-            f"{path} has version {found.version} and this program needs {found.needed}: run `carina db migrate`"
+            f"{found.path} has version {found.version} and this program needs {found.needed}: run `carina db migrate`"
         )
     if found.version > found.needed:
         raise DatabaseTooNew(
-            f"{path} has version {found.version}; this program knows versions up to {found.needed}: "
+            f"{found.path} has version {found.version}; this program knows versions up to {found.needed}: "
             f"install a Carina that knows version {found.version}"
         )
 
@@ -105,7 +110,7 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
     if found.version == found.needed:
         return None
     if found.version > found.needed:
-        prepare(path, kind)
+        check(found)
     stamp = to_text(now).replace(":", "").replace(".", "")
     copy = path.with_name(f"{path.name}.before-{found.needed}-{stamp}")
     copy.touch(mode=0o600)
@@ -161,5 +166,5 @@ def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
         if migration is not None and migration.sha256 != row["sha256"]:
             raise DatabaseCorrupt(
                 f"{path} was made with another text of migration {migration.version} ({row['name']}): "
-                "the history of migrations must not be edited"
+                "the history of migrations must not be edited; use the Carina that made it, or restore a backup"
             )

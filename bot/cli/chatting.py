@@ -11,10 +11,12 @@ from typing import Any
 
 from rich.console import Console
 
-from bot import control
 from bot.app import build
+from bot.cli import streams
+from bot.cli.holder import holder_of
+from bot.cli.prompt import HELP, Help, Quit, Refused, Say, understood
 from bot.config import OFFLINE, Config
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from memory.folder import DataFolder
 from memory.ids import snowflakes
 from sources.screen import ChatView
@@ -36,14 +38,13 @@ class Line:
 @asynccontextmanager
 async def connect(config: Config, history: int) -> AsyncIterator[Line]:
     """To the service that runs on the data folder, or one in this process that ends with the chat."""
-    folder = DataFolder(config.home)
-    if config.home.exists() and folder.holder() is not None:
+    if (holder := holder_of(DataFolder(config.home))) is not None:
 
         async def pass_on(text: str) -> dict[str, Any]:
-            done: dict[str, Any] = await control.ask(folder, "say", text=text, external_id=_new_id())
+            done: dict[str, Any] = await holder.ask("say", text=text, external_id=_new_id())
             return done
 
-        async with aclosing(control.call(folder, "chat", within=None, history=history)) as shown:
+        async with aclosing(holder.call("chat", history=history)) as shown:
             yield Line(shown, pass_on)
         return
     async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
@@ -66,7 +67,19 @@ async def connect(config: Config, history: int) -> AsyncIterator[Line]:
 
 
 async def once(config: Config, text: str) -> None:
-    """Say one thing, print the answer. Raises UserError when none comes."""
+    """Say one thing, print the answer. Raises UserError when none comes, CallError for what cannot be said."""
+    match understood(text):
+        case Say(text):
+            await _answered(config, text)
+        case Help():
+            ChatView(Console()).note(HELP)
+        case Refused(words):
+            raise CallError(f"--once: {words}")
+        case Quit():
+            raise CallError("--once: found only the end of a chat; expected a text to say")
+
+
+async def _answered(config: Config, text: str) -> None:
     view = ChatView(Console(highlight=False, no_color=config.no_color or None))
     try:
         async with asyncio.timeout(_ANSWER_SECONDS), connect(config, 0) as line:
@@ -101,7 +114,7 @@ async def _ask_once(line: Line, text: str, view: ChatView) -> None:
 async def interactive(config: Config) -> None:
     """Pass lines on until the input ends; piped lines wait for the answer to the one before."""
     console = Console(highlight=False, no_color=config.no_color or None)
-    view = ChatView(console, _SIGN if sys.stdin.isatty() else "")
+    view = ChatView(console, _SIGN if streams.typed() else "")
     history = config.terminal.history if console.is_terminal else 0
     async with connect(config, history) as line:
         await _converse(line, view, config)
@@ -116,7 +129,7 @@ async def _converse(line: Line, view: ChatView, config: Config) -> None:
         view.greet(_greeting(config))
         view.ask()
         try:
-            await _pass_lines(line, view, idle, wait=not sys.stdin.isatty())
+            await _pass_lines(line, view, idle, wait=not streams.typed())
         finally:
             showing.cancel()
             view.close()  # also after an error: a spinner hides the cursor
@@ -129,14 +142,28 @@ async def _pass_lines(line: Line, view: ChatView, idle: asyncio.Event, *, wait: 
         if not text.strip():
             view.ask()
             continue
-        idle.clear()
-        done = await line.say(text.rstrip("\n"))
-        if answer := done.get("answer"):
-            view.show(Said("", answer))
-        if answer and not done["goes_on"]:
-            view.ask()
-        elif wait:
-            await idle.wait()
+        match understood(text.rstrip("\n")):
+            case Say(said):
+                await _pass_on(said, line, view, idle, wait=wait)
+            case Help():
+                view.note(HELP)
+                view.ask()
+            case Refused(words):
+                view.note(words)
+                view.ask()
+            case Quit():
+                return
+
+
+async def _pass_on(text: str, line: Line, view: ChatView, idle: asyncio.Event, *, wait: bool) -> None:
+    idle.clear()
+    done = await line.say(text)
+    if answer := done.get("answer"):
+        view.show(Said("", answer))
+    if answer and not done["goes_on"]:
+        view.ask()
+    elif wait:
+        await idle.wait()
 
 
 def _read_lines() -> asyncio.Queue[str]:
@@ -146,7 +173,7 @@ def _read_lines() -> asyncio.Queue[str]:
 
     def read() -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody reads any more
-            for text in sys.stdin:
+            for text in sys.stdin or ():
                 loop.call_soon_threadsafe(lines.put_nowait, text)
             loop.call_soon_threadsafe(lines.put_nowait, _END)
 
@@ -178,7 +205,7 @@ def _greeting(config: Config) -> str:
     model = config.model.default
     if model == OFFLINE:
         model = "the offline model, which remembers and finds again; set CARINA_MODEL for a language model"
-    return f"You are talking to {agent}, with {model}. Ctrl-D ends the chat."
+    return f"You are talking to {agent}, with {model}. /help lists what can be typed; /quit or Ctrl-D ends the chat."
 
 
 def _new_id() -> str:

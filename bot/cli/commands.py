@@ -4,26 +4,30 @@
 """
 
 import asyncio
-import sys
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 import typer
 
 from bot import logs
-from bot.cli import administration, chatting, memory, serving, status
+from bot.cli import administration, chatting, files, memory, serving, status, streams
 from bot.cli.ending import explained, logged
 from bot.cli.house import add_archive, add_books, add_sources
 from bot.cli.people import add_link, add_people
+from bot.cli.printing import print_lines
 from bot.cli.version import version
 from bot.config import Config, load_here
-from bot.errors import CallError, ConfigError
+from bot.errors import CallError, ConfigError, UserError
 from bot.secrets import Redactor
 from memory.faults import faults
+
+_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 
 app = typer.Typer(
     name="carina",
     help="A constellation of agents that remember. Without a command: a chat at a terminal, the service elsewhere.",
+    epilog="Exit codes: 0 done; 1 could not, and says why; 2 the call or the configuration is wrong; "
+    "3 run `carina db migrate` first.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,13 +41,31 @@ app.add_typer(inbox, name="inbox")
 app.add_typer(permits, name="permits")
 app.add_typer(privacy, name="privacy")
 
+
+def _an_id(given: int) -> int:
+    if not 0 <= given <= _LARGEST:
+        raise typer.BadParameter("no id is so large or so small")
+    return given
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Person = Annotated[str, typer.Argument(help="The person's id, such as discord:1234 or terminal:owner.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, metavar="ROWS", help="How many at most, the newest.")]
+Row = Annotated[int, typer.Argument(metavar="ROW", callback=_an_id, help="Its id, as `carina inbox list` shows it.")]
+Request = Annotated[
+    int, typer.Argument(metavar="REQUEST", callback=_an_id, help="Its id, as `carina permits list` shows it.")
+]
+Grant = Annotated[
+    int, typer.Argument(metavar="GRANT", callback=_an_id, help="Its id, as `carina permits list` shows it.")
+]
+Person = Annotated[
+    str, typer.Argument(metavar="PERSON", help="The person's id, such as discord:1234 or terminal:owner.")
+]
 LogJson = Annotated[bool, typer.Option("--log-json", help="Log one JSON object a line.")]
 
 
 def main() -> None:
     """Run the command line; errors that say what to do are printed, not raised."""
+    streams.be_lenient()
     with explained():
         app()
 
@@ -65,7 +87,7 @@ def default(
     if context.invoked_subcommand is not None:
         return
     config = _configure()
-    if sys.stdin.isatty() and sys.stdout.isatty() and config.discord_token is None:
+    if streams.attended() and config.discord_token is None:
         _log(config, level="error")
         asyncio.run(chatting.interactive(config))
     else:
@@ -91,7 +113,7 @@ def _serve(*, as_json: bool = False) -> None:
 
 @app.command()
 def chat(
-    once: Annotated[str | None, typer.Option("--once", help="Say this, print the answer, end.")] = None,
+    once: Annotated[str | None, typer.Option("--once", metavar="TEXT", help="Say this, print the answer, end.")] = None,
 ) -> None:
     """Talk to your agents here; joins the running service, or starts one for as long as the chat lasts."""
     if once is not None and not once.strip():
@@ -124,22 +146,24 @@ def release(as_json: Json = False) -> None:
 
 @app.command("invite-url")
 def invite_url(
-    application: Annotated[str, typer.Argument(help="The application's id, from Discord's developer portal.")],
+    application: Annotated[
+        str, typer.Argument(metavar="APPLICATION_ID", help="Its id, from Discord's developer portal.")
+    ],
 ) -> None:
     """Print the link that installs the bot in Discord, with the least permissions it needs."""
-    typer.echo(administration.invite(application))
+    print_lines([administration.invite(application)])
 
 
 @database.command("status")
 def database_status(as_json: Json = False) -> None:
     """Show the version of every database file and the version this program needs."""
-    administration.show_status(_configure(), as_json=as_json)
+    files.show_status(_configure(), as_json=as_json)
 
 
 @database.command("migrate")
 def database_migrate(as_json: Json = False) -> None:
     """Bring older files up to date; each is copied first. The service must not be running."""
-    administration.migrate_all(_configure(), as_json=as_json)
+    files.migrate_all(_configure(), as_json=as_json)
 
 
 @database.command("vacuum")
@@ -151,7 +175,7 @@ def database_vacuum(as_json: Json = False) -> None:
 @inbox.command("list")
 def inbox_list(
     dead: Annotated[bool, typer.Option("--dead", help="Only what was given up.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    limit: Limit = 20,
     as_json: Json = False,
 ) -> None:
     """Show the newest notifications and how they stand."""
@@ -159,13 +183,13 @@ def inbox_list(
 
 
 @inbox.command("show")
-def inbox_show(row: int, as_json: Json = False) -> None:
+def inbox_show(row: Row, as_json: Json = False) -> None:
     """Show one notification."""
     _administer(administration.inbox_show, as_json, row)
 
 
 @inbox.command("retry")
-def inbox_retry(row: int, as_json: Json = False) -> None:
+def inbox_retry(row: Row, as_json: Json = False) -> None:
     """Let a notification that was given up be tried again."""
     _administer(administration.inbox_retry, as_json, row)
 
@@ -177,14 +201,14 @@ def permits_list(as_json: Json = False) -> None:
 
 
 @permits.command("show")
-def permits_show(request: int, as_json: Json = False) -> None:
+def permits_show(request: Request, as_json: Json = False) -> None:
     """Show one request with all its arguments."""
     _administer(administration.permits_show, as_json, request)
 
 
 @permits.command("approve")
 def permits_approve(
-    request: int,
+    request: Request,
     hour: Annotated[bool, typer.Option("--hour", help="And the same again for an hour.")] = False,
     always: Annotated[bool, typer.Option("--always", help="And the same again until it is revoked.")] = False,
     as_json: Json = False,
@@ -196,19 +220,24 @@ def permits_approve(
 
 
 @permits.command("deny")
-def permits_deny(request: int, as_json: Json = False) -> None:
+def permits_deny(request: Request, as_json: Json = False) -> None:
     """Refuse what an agent asks to do."""
     _administer(administration.permits_answer, as_json, request, "deny")
 
 
 @permits.command("revoke")
-def permits_revoke(grant: int, as_json: Json = False) -> None:
+def permits_revoke(grant: Grant, as_json: Json = False) -> None:
     """End something that was allowed for longer."""
     _administer(administration.permits_revoke, as_json, grant)
 
 
 @permits.command("audit")
-def permits_audit(limit: Annotated[int, typer.Option(min=1, max=100_000)] = 100, as_json: Json = False) -> None:
+def permits_audit(
+    limit: Annotated[
+        int, typer.Option(min=1, max=100_000, metavar="LINES", help="How many at most, the newest.")
+    ] = 100,
+    as_json: Json = False,
+) -> None:
     """Print the record of every question, answer and use, newest first."""
     _administer(administration.permits_audit, as_json, limit)
 
@@ -221,7 +250,7 @@ def privacy_see(person: Person, as_json: Json = False) -> None:
 
 @privacy.command("export")
 def privacy_export(person: Person, as_json: Json = False) -> None:
-    """Print everything that is kept about somebody, as JSON."""
+    """Print everything that is kept about somebody: with --json one document, else a line for each thing."""
     _administer(administration.privacy_export, as_json, person)
 
 
@@ -250,10 +279,10 @@ def privacy_erase(
     as_json: Json = False,
 ) -> None:
     """Erase everything that is kept about somebody, and print the receipt."""
-    if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not yes and not streams.attended():
         raise CallError("privacy erase: nobody can be asked here whether it is meant; expected --yes")
     if not yes and not typer.confirm(f"Erase everything that is kept about {person}? It cannot be brought back."):
-        return
+        raise UserError("nothing was erased")
     _administer(administration.privacy_erase, as_json, person)
 
 

@@ -12,6 +12,7 @@ from typing import NoReturn
 from rich.console import Console
 
 from bot import logs
+from bot.cli import streams
 from bot.errors import CallError, ConfigError, UserError
 from bot.secrets import Redactor
 from memory.errors import DatabaseOutdated, StoreError
@@ -51,11 +52,20 @@ def logged() -> Iterator[None]:
         raise SystemExit(_log_end(_innermost(error))) from error
 
 
+def exit_code(error: Exception) -> int:
+    """The code with which a command ends because of an error that is expected."""
+    code = _code(error)
+    return _UNEXPECTED if code is None else code
+
+
 def _code(error: BaseException) -> int | None:
     return next((code for kind, code in _CODES if isinstance(error, kind)), None)
 
 
 def _print_end(error: BaseException) -> NoReturn:
+    if isinstance(error, BrokenPipeError):  # who read the output has read enough, as `head` does
+        streams.drop_output()
+        raise SystemExit(_UNEXPECTED) from None
     code = _code(error)
     if code is None:
         raise error

@@ -6,7 +6,8 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from bot.cli.administration import ask_service, print_data, print_lines, print_rows
+from bot.cli.asking import ask
+from bot.cli.printing import print_found, print_listed
 from bot.config import Config
 from bot.errors import CallError
 from bot.remembering_text import blame_text, diff_text, done_text, history_text
@@ -116,46 +117,36 @@ def _add_changing(group: typer.Typer, administer: Administer) -> None:
 
 
 async def _list(config: Config, *, as_json: bool) -> None:
-    rows = await ask_service(config, "memory.blocks")
+    rows = await ask(config, "memory.blocks")
     shown = rows if as_json else [{name: row[name] for name in _COLUMNS} for row in rows]
-    print_rows(shown, as_json=as_json, empty="There are no blocks yet.")
+    print_listed(shown, as_json=as_json, empty="There are no blocks yet.")
 
 
 async def _show(config: Config, block: str, version: int | None, *, as_json: bool) -> None:
-    found = await ask_service(config, "memory.show", name=block, version=version)
-    if as_json:
-        print_data(found)
-    else:
-        print_lines([part for part in (found["profile"], found["text"].rstrip("\n")) if part] or ["(empty)"])
+    found = await ask(config, "memory.show", name=block, version=version)
+    lines = [part for part in (found["profile"], found["text"].rstrip("\n")) if part] or ["(empty)"]
+    print_found(found, lines, as_json=as_json)
 
 
 async def _told(
     config: Config, act: str, text: Callable[[Any], str], arguments: dict[str, Any], *, as_json: bool
 ) -> None:
-    found = await ask_service(config, f"memory.{act}", **arguments)
-    if as_json:
-        print_data(found)
-    else:
-        print_lines([text(found)])
+    found = await ask(config, f"memory.{act}", **arguments)
+    print_found(found, [text(found)], as_json=as_json)
 
 
 async def _done(config: Config, act: str, arguments: dict[str, Any], *, as_json: bool) -> None:
-    found = await ask_service(config, f"memory.{act}", **arguments)
-    if as_json:
-        print_data(found)
-    else:
-        print_lines([done_text(found["block"], found)])
+    found = await ask(config, f"memory.{act}", **arguments)
+    print_found(found, [done_text(found["block"], found)], as_json=as_json)
 
 
 async def _edit(config: Config, block: str, text: str | None, *, as_json: bool) -> None:
-    before = await ask_service(config, "memory.show", name=block)
+    before = await ask(config, "memory.show", name=block)
     new = text if text is not None else _piped()
-    found = await ask_service(config, "memory.edit", name=before["block"], text=new, seen=before["newest"])
-    if as_json:
-        print_data(found)
-    else:
-        merged = " What was written meanwhile was kept." if found["merged"] else ""
-        print_lines([f"Block {found['block']} is at version {found['version']} now.{merged}"])
+    found = await ask(config, "memory.edit", name=before["block"], text=new, seen=before["newest"])
+    merged = " What was written meanwhile was kept." if found["merged"] else ""
+    words = f"Block {found['block']} is at version {found['version']} now.{merged}"
+    print_found(found, [words], as_json=as_json)
 
 
 def _piped() -> str:
@@ -166,6 +157,6 @@ def _piped() -> str:
 
 
 async def _verify(config: Config, repair: bool, *, as_json: bool) -> None:
-    found = await ask_service(config, "memory.verify", within=None, repair=repair)
+    found = await ask(config, "memory.verify", within=None, repair=repair)
     rows = found if as_json else [{**row, "found": "; ".join(row["found"])} for row in found]
-    print_rows(rows, as_json=as_json, empty="There are no blocks yet.")
+    print_listed(rows, as_json=as_json, empty="There are no blocks yet.")

@@ -1,49 +1,62 @@
 """`carina status`: how the running service stands, or what it would start with."""
 
-import json
 from typing import Any
 
-from rich.console import Console
+import typer
 
-from bot import control
+from bot.cli.ending import exit_code
+from bot.cli.files import examine, worst
+from bot.cli.holder import holder_of
+from bot.cli.printing import print_data, print_lines
 from bot.config import OFFLINE, Config
 from bot.embedding import missing_words
+from memory.errors import StoreError
 from memory.folder import DataFolder
 
 _IDLE = "configured; the service is not running"
 
 
 async def show_status(config: Config, *, as_json: bool) -> None:
-    """Print it; a service that does not run is no failure, it is what there is to say."""
+    """Print it; a service that does not run is no failure, it is what there is to say.
+
+    A database that cannot be opened as it is, is one: the exit code is that of a command that tries to.
+    """
     folder = DataFolder(config.home)
-    running = config.home.is_dir() and folder.holder() is not None
-    found = await control.ask(folder, "status") if running else _idle(config)
+    error = None
+    if (holder := holder_of(folder)) is not None:
+        found = await holder.ask("status")
+        state = "running"
+    else:
+        found, error = _idle(config, folder)
+        state = "not running; see to the database first" if error else "not running; `carina run` starts it"
     lines = found.pop("lines")
-    console = Console(highlight=False, soft_wrap=True)
     if as_json:
-        console.print(json.dumps(found, ensure_ascii=False, indent=2), markup=False)
-        return
-    state = "running" if found["running"] else "not running; `carina run` starts it"
-    for line in (f"{found['constellation']}: {state}", *lines):
-        console.print(line, markup=False)
+        print_data(found)
+    else:
+        print_lines([f"{found['constellation']}: {state}", *lines])
+    if error is not None:
+        raise typer.Exit(exit_code(error))
 
 
-def _idle(config: Config) -> dict[str, Any]:
-    """What the configuration says, in the shape of a running service's answer."""
+def _idle(config: Config, folder: DataFolder) -> tuple[dict[str, Any], StoreError | None]:
+    """What configuration and files say, in the shape of a running service's answer; and what to see to first."""
     unset = config.unset()
     fronts = {} if config.discord_token is None else {"discord": _IDLE}
     agents = {agent.name: config.model_of(agent) for agent in config.agents}
     embedding = f"{config.embedding_model}: {missing_words(config.embedding_model) or _IDLE}"
     names = [name for name in dict.fromkeys((*agents.values(), *config.model.fallback)) if name != OFFLINE]
-    return {
+    files = examine(folder)
+    found = {
         "running": False,
         "constellation": config.constellation.name,
+        "databases": [file.data(config.home) for file in files],
         "fronts": fronts,
         "not_configured": unset,
         "models": [{"model": name, "state": "not asked yet", "words": _IDLE} for name in names],
         "embedding": embedding,
         "agents": agents,
         "lines": [
+            *(f"database: {file.problem}" for file in files if file.problem),
             *(f"{name}: {words}" for name, words in fronts.items()),
             *(f"{part}: not configured (set {setting})" for part, setting in unset.items()),
             *(f"model {name}: {_IDLE}" for name in names),
@@ -51,3 +64,4 @@ def _idle(config: Config) -> dict[str, Any]:
             *(f"agent {name}: {model}" for name, model in agents.items()),
         ],
     }
+    return found, worst(files)

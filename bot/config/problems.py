@@ -15,7 +15,9 @@ _WORDS = (
     (r"^(greater|less) than", r"a number \1 than"),
     (r"^a valid (tuple|frozenset|list)", "a list"),
     (r"^a valid dictionary( or instance of \w+)?", "a table"),
-    (r"^a valid (\w+)", r"a \1"),
+    (r"^(a valid \w+), (unable to|got) .*", r"\1"),
+    (r"^a valid (?=\w)", "a "),
+    (r"^a (?=[aeioAEIO])", "an "),
 )
 """Python's words, and TOML's for the same."""
 _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")

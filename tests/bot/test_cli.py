@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.prompt import HELP
+
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 40.0
 
@@ -53,7 +55,7 @@ def test_a_data_folder_that_is_a_file_is_a_wrong_setting_for_every_command(tmp_p
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder in which not even the superuser may make another")
-@pytest.mark.parametrize("command", ["run", "chat --once hi", "db migrate"])
+@pytest.mark.parametrize("command", ["run", "chat --once hi"])
 def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, command: str) -> None:
     done = carina(tmp_path, *command.split(), CARINA_HOME="/proc/carina")
     assert done.returncode == 2
@@ -69,9 +71,16 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["invite-url"], 2, "Missing argument"),
         (["invite-url", "123456789012345678"], 0, ""),
         (["chat", "--once", " "], 2, "--once: found nothing to say; expected a text"),
+        (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
+        (["chat", "--once", "/quit"], 2, "--once: found only the end of a chat"),
         (["inbox", "show", "x"], 2, "Invalid value"),
-        (["inbox", "list"], 1, "there is no data in"),
-        (["db", "vacuum"], 1, "there is no data in"),
+        (["inbox", "show", "99999999999999999999"], 2, "Invalid value for 'ROW': no id is so large"),
+        (["inbox", "retry", "99999999999999999999"], 2, "Invalid value for 'ROW': no id is so large"),
+        (["permits", "show", "99999999999999999999"], 2, "Invalid value for 'REQUEST': no id is so large"),
+        (["permits", "revoke", "99999999999999999999"], 2, "Invalid value for 'GRANT': no id is so large"),
+        (["permits", "approve", "1", "--hour", "--always"], 2, "--hour and --always: found both"),
+        (["privacy", "erase", "discord:1"], 2, "expected --yes"),
+        (["inbox"], 2, "Missing command"),
         (["db", "status"], 0, ""),
         (["db", "migrate"], 0, ""),
         (["status"], 0, ""),
@@ -199,6 +208,76 @@ def test_the_terminal_is_named_in_the_language_of_the_answer(tmp_path: Path, tol
     assert "the terminal" not in done.stdout
 
 
+def test_a_piped_chat_ends_at_quit_and_says_nothing_of_what_is_no_command(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", said="/help\n/nonsense\n//\n/quit\nremember that my cat is called Bolt\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[: len(HELP.splitlines())] == HELP.splitlines()
+    unknown, answer = lines[len(HELP.splitlines()) :]
+    assert unknown.startswith("There is no /nonsense in this chat")
+    assert "/nonsense" not in answer
+    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    assert len(listed) == 1, "only what was said has arrived"
+    (row,) = listed
+    shown = json.loads(carina(tmp_path, "inbox", "show", str(row["id"]), "--json").stdout)
+    assert shown["text"] == "//"
+
+
+def test_help_needs_no_service_when_it_is_all_that_is_asked(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", "--once", "/help")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{HELP}\n", "")
+    assert not (tmp_path / "data").exists()
+
+
+# ------------------------------------------------------------------------------- standard streams that are not there
+
+
+def shell(folder: Path, line: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of the shell in which `$carina` is the program."""
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        env=environment(folder, carina=f"{sys.executable} -m bot", **more),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_has_read_enough_of_a_chat_ends_it_without_an_outcry(tmp_path: Path, unbuffered: str) -> None:
+    done = shell(tmp_path, "{ $carina chat --once hello; echo $? >code; } | true", PYTHONUNBUFFERED=unbuffered)
+    assert ((tmp_path / "code").read_text(), done.stderr) == ("1\n", "")
+
+
+def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path: Path) -> None:
+    done = shell(tmp_path, "$carina chat <&-")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = shell(tmp_path, "$carina privacy erase discord:1 <&-")
+    assert done.returncode == 2
+    assert "nobody can be asked here" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that takes nothing")
+@pytest.mark.parametrize("command", ["status", "status --json", "invite-url 123"])
+def test_output_that_cannot_be_written_is_said(tmp_path: Path, command: str) -> None:
+    done = shell(tmp_path, f"$carina {command} >/dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "carina: standard output cannot be written: No space left on device\n"
+
+
+def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path: Path) -> None:
+    said = "remember that my café is on Elm Street"
+    done = carina(tmp_path, "chat", "--once", said, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout) == (0, "I'll remember: your caf? is on Elm Street.\n")
+    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    shown = carina(tmp_path, "inbox", "show", str(listed[0]["id"]), "--json", PYTHONIOENCODING="ascii").stdout
+    assert shown.isascii()
+    assert json.loads(shown)["text"] == said
+
+
 # -------------------------------------------------------------------------------------------- on a real terminal
 
 
@@ -257,7 +336,7 @@ class Terminal:
 
 def test_a_chat_on_a_terminal_asks_with_a_sign_and_draws_markdown(tmp_path: Path) -> None:
     with closing(Terminal(tmp_path, "chat")) as terminal:
-        terminal.until(r"You are talking to Carina.*Ctrl-D ends the chat\..*> ")
+        terminal.until(r"You are talking to Carina.*/help lists what can be typed; /quit or Ctrl-D ends the chat\..*> ")
         terminal.type("\n")
         terminal.until("> ")
         terminal.type("help\n")
@@ -268,6 +347,31 @@ def test_a_chat_on_a_terminal_asks_with_a_sign_and_draws_markdown(tmp_path: Path
         terminal.type("\x04")  # Ctrl-D
         assert terminal.ended() == 0
         assert terminal.text.endswith("\n"), "the shell's own sign gets a line of its own"
+
+
+def test_a_chat_on_a_terminal_lists_its_commands_and_ends_at_quit(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.until("ends the chat.*> ")
+        terminal.type("/nonsense\n")
+        terminal.until(r"There is no /nonsense in this chat.*\n(?:\x1b\[[\d;]*m)*> ")
+        terminal.type("/help\n")
+        terminal.until(r"/approve REQUEST \[once\|hour\|always\].*\n(?:\x1b\[[\d;]*m)*> ")
+        terminal.type("/exit\n")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+def test_no_terminal_is_too_narrow_for_an_id(tmp_path: Path, columns: int) -> None:
+    carina(tmp_path, "chat", "--once", "hello")
+    (row,) = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    with closing(Terminal(tmp_path, "inbox", "list", COLUMNS=str(columns))) as terminal:
+        assert terminal.ended() == 0
+        plain = re.sub(r"\x1b\[[\d;]*m", "", terminal.text)
+        lines = [line.rstrip() for line in plain.splitlines() if line.strip()]
+    assert any(re.search(rf"(?<!\d){row['id']}(?!\d)", line) for line in lines)
+    assert any(line.endswith(row["received_at"]) for line in lines)
+    assert max(map(len, lines)) <= columns
+    assert (f"id: {row['id']}" in lines) is (columns == 60)
 
 
 def test_a_single_answer_on_a_terminal_is_drawn_and_without_colour_where_that_is_wanted(tmp_path: Path) -> None:

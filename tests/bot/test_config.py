@@ -4,13 +4,17 @@ import itertools
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from pydantic import BaseModel
+from pydantic_core import ErrorDetails, PydanticKnownError
+from pydantic_core.core_schema import ErrorType
 
 from bot.config import Config, Environment, FileSettings, load_config, load_here
+from bot.config import problems as words
 from bot.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -170,6 +174,10 @@ def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
             'model.fallback: found "groq:x", whose provider is not installed; install',
         ),
         ("[model]\nmax_steps = 0\n", "model.max_steps: found 0; expected a number greater than or equal to 1"),
+        ('[model]\nmax_steps = "x"\n', 'model.max_steps: found "x"; expected an integer\n'),
+        ("[model]\nmax_steps = 1.5\n", "model.max_steps: found 1.5; expected an integer\n"),
+        ('[discord]\nauto_thread = "q"\n', 'discord.auto_thread: found "q"; expected a boolean\n'),
+        ("[constellation]\nname = 1979-05-27\n", "constellation.name: found a date; expected a string\n"),
         ("[limits]\nturn_seconds = nan\n", "limits.turn_seconds: found"),
         ('[[groups]]\nmembers = ["Carin"]\n', 'found "Carin", which is no agent; did you mean "Carina"?'),
         ('[[groups]]\nmembers = ["Carina", "Carina"]\n', "found 2; expected one, until coordination patterns exist"),
@@ -192,8 +200,18 @@ def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
 )
 def test_a_wrong_file_is_refused_by_the_name_of_the_key(tmp_path: Path, toml: str, expected: str) -> None:
     text = problems(tmp_path, toml=toml)
-    assert expected in text
+    assert expected in f"{text}\n"
     assert "carina.toml" in text or "model" in text
+
+
+def test_every_type_has_the_article_that_its_name_takes() -> None:
+    found = []
+    for kind in get_args(ErrorType):
+        with suppress(TypeError):  # needs a context: it names a value and no type
+            message = PydanticKnownError(kind).message()
+            found.append(words.expected(ErrorDetails(type=kind, loc=("key",), msg=message, input=1)))
+    assert {"expected an integer", "expected a boolean", "expected an OrderedDict"} <= set(found)
+    assert [text for text in found if re.search(r"\ba [aeioAEIO]|\ban [^aeiouAEIOU]", text)] == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,74 @@
+"""Asking the process that holds the data folder, or doing the work here when none does."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.approving import Approvals, approval_terms
+from bot.archive import Archive
+from bot.broker import Broker
+from bot.cli.files import require_data
+from bot.cli.holder import ANSWER_SECONDS, TakesNoCommands, holder_of
+from bot.community import open_community
+from bot.config import Config
+from bot.costs import Costs
+from bot.errors import UserError
+from bot.granting import Granting
+from bot.houses import open_house
+from bot.operations import Operations
+from bot.remembering import Remembering
+from bot.steering import open_steering
+from bot.tools import make_tools
+from memory.clock import utc_now
+from memory.constellation import Constellations
+from memory.errors import FolderLocked
+from memory.folder import DataFolder
+from memory.ids import PersonId
+from sources.terminal import PERSON
+
+
+async def ask(config: Config, operation: str, within: float | None = ANSWER_SECONDS, **arguments: Any) -> Any:
+    """Ask who holds the folder, waiting so many seconds, or do it here when nobody does. Raises UserError."""
+    folder = require_data(config)
+    if (holder := holder_of(folder)) is None:
+        return await _do(config, folder, operation, arguments)
+    try:
+        return await holder.ask(operation, within, **arguments)
+    except TakesNoCommands as error:
+        try:
+            return await _do(config, folder, operation, arguments)  # it may have been a command that is over
+        except FolderLocked:
+            raise error from None
+
+
+async def _do(config: Config, folder: DataFolder, operation: str, arguments: Mapping[str, Any]) -> Any:
+    """Do it here, holding the folder. Raises FolderLocked when somebody else holds it."""
+    with folder.lock():
+        async with Constellations.open(folder.path, utc_now) as constellations:
+            _require_house(config, constellations)
+            house, answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
+            operations = Operations(constellations, house, lambda *_lane: None)
+            approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
+            doors = (
+                operations,
+                approvals,
+                await open_community(config, approvals, (folder.path, utc_now)),
+                await open_steering(config, approvals, answering),
+                Remembering(constellations, house, approvals.people, utc_now),
+                Costs(constellations, house, approvals.people, utc_now),
+                Archive(constellations, house, approvals.people, utc_now),
+                Granting(constellations, house, approvals.people, utc_now, make_tools({})),
+            )
+            handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
+            return await handlers[operation](**arguments)
+
+
+def _require_house(config: Config, constellations: Constellations) -> None:
+    """Raise UserError unless the constellation that is configured is there; a command makes none."""
+    name = config.constellation.name
+    if constellations.named(name) is not None:
+        return
+    known = ", ".join(f'"{each.name}"' for each in constellations.all()) or "none"
+    raise UserError(
+        f'there is no constellation "{name}" in {config.home}; known there: {known}. `carina run` makes it, or set '
+        f"constellation.name in {config.file.name} to one that is known"
+    )

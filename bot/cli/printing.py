@@ -1,0 +1,106 @@
+"""How commands print what they found: JSON for machines, tables for people, tab-separated lines for other programs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from bot.cli import streams
+from bot.errors import UserError
+
+_PROSE = ("last_error", "text", "place", "reason")
+"""Columns whose texts take what is left; what is copied from the others stands on one line."""
+_LEAST_PROSE = 20  # cells for such a column
+_GAP = 2  # cells between columns
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Print words for a person, as they are. Raises UserError when standard output takes nothing."""
+    _print("\n".join(lines), markup=False)
+
+
+def print_data(data: Any) -> None:
+    """Print one JSON document. Raises UserError when standard output takes nothing."""
+    _print(json.dumps(data, ensure_ascii=not streams.says_everything(), indent=2), markup=False)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], *, empty: str) -> None:
+    """Print a table, or `empty` without rows; on a terminal too narrow for it a line for each value."""
+    console = _console()
+    if not rows:
+        print_lines([empty])
+    elif not console.is_terminal:
+        print_lines(["\t".join(rows[0]), *("\t".join(_flat(value) for value in row.values()) for row in rows)])
+    elif _width(rows) <= console.width:
+        _print(_table(rows))
+    else:
+        print_lines("\n\n".join("\n".join(record_lines(row)) for row in rows).split("\n"))
+
+
+def print_found(found: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
+    """Print what came of something: the data for machines, else the words."""
+    if as_json:
+        print_data(found)
+    else:
+        print_lines(lines)
+
+
+def print_listed(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
+    """Print rows: the data for machines, else a table."""
+    if as_json:
+        print_data(rows)
+    else:
+        print_rows(rows, empty=empty)
+
+
+def record_lines(row: Mapping[str, Any]) -> list[str]:
+    """One thing, a line for each of its values that says something."""
+    return [f"{_title(name)}: {_text(value)}" for name, value in row.items() if _text(value)]
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in rows[0]:
+        table.add_column(_title(name), overflow="fold", no_wrap=name not in _PROSE)
+    for row in rows:
+        table.add_row(*(escape(_text(value)) for value in row.values()))
+    return table
+
+
+def _width(rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many cells the table takes at least without anything being cut off."""
+    widths = []
+    for name in rows[0]:
+        longest = max(cell_len(_title(name)), *(cell_len(_text(row[name])) for row in rows))
+        widths.append(min(longest, _LEAST_PROSE) if name in _PROSE else longest)
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _flat(value: Any) -> str:
+    return " ".join(_text(value).split())
+
+
+def _print(shown: str | Table, *, markup: bool = True) -> None:
+    try:
+        _console().print(shown, markup=markup)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        streams.drop_output()
+        raise UserError(f"standard output cannot be written: {error.strerror}") from error
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=True)

@@ -1,0 +1,32 @@
+"""Standard input and output as they are: absent, no terminal, of another encoding, or closed by who read them."""
+
+import io
+import os
+import sys
+
+
+def typed() -> bool:
+    """Whether somebody types what is read."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def attended() -> bool:
+    """Whether somebody sits there who reads and types."""
+    return typed() and sys.stdout is not None and sys.stdout.isatty()
+
+
+def says_everything() -> bool:
+    """Whether every character can be written to standard output."""
+    return sys.stdout is None or "utf" in sys.stdout.encoding.lower()
+
+
+def be_lenient() -> None:
+    """Write a question mark for what standard output cannot say, rather than end in the middle of an answer."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not says_everything():
+        sys.stdout.reconfigure(errors="replace")
+
+
+def drop_output() -> None:
+    """Standard output is lost: what waits to be written goes nowhere, so that the end of the process does not fail."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,34 @@
+"""Commands in the process of the test: the front door of `python -m bot` without the second that a start takes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import TypeAlias
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot import logs
+from bot.cli import commands
+from bot.cli.ending import explained
+from bot.config import load_config
+
+Here: TypeAlias = Callable[[str], CompletedProcess[str]]
+
+
+def front_door(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """Runs a command in `folder`, whose data folder is `data`, with nothing configured but the file that is there."""
+    environment = {"CARINA_HOME": str(folder / "data")}
+    monkeypatch.setattr(commands, "load_here", lambda: load_config(environment, folder))
+    monkeypatch.setattr(logs, "setup_logs", lambda *_given, **_named: None)  # they are the whole process's
+
+    def run(command: str) -> CompletedProcess[str]:
+        capsys.readouterr()
+        with capture_logs(), pytest.raises(SystemExit) as ended, explained():
+            commands.app(command.split())
+        written = capsys.readouterr()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return CompletedProcess(command, code, written.out, written.err)
+
+    return run

@@ -1,0 +1,169 @@
+"""What commands say of what they did: a sentence for a person, one object for machines."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from bot.config import load_config
+from bot.houses import Answering, open_house
+from memory import inbox, requests
+from memory.audience import OWNER, Scope, Trust
+from memory.clock import utc_now
+from memory.constellation import Constellations
+from memory.database import Tx
+from memory.faults import commit_point
+from memory.ids import AgentId, InboxId, RequestId, TurnId
+from memory.inbox import Arrival, Heard
+from memory.requests import Kind, Request
+from sources.terminal import PERSON, PLACE
+from tests.bot.commanding import Here, front_door
+
+T = TypeVar("T")
+SETUP = commit_point("test_cli_words.setup")
+DECIDED = r"by terminal:owner, \d{4}-\d\d-\d\d \d\d:\d\d UTC\."
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    return front_door(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> tuple[RequestId, RequestId, RequestId]:
+    """Three requests that ask the owner, in a folder that nobody uses."""
+
+    def work(tx: Tx, answering: Answering) -> tuple[RequestId, RequestId, RequestId]:
+        agent = AgentId(tx.all("SELECT id FROM agents")[0]["id"])
+        first, second, third = (_asked(tx, agent, answering, number) for number in range(3))
+        return first, second, third
+
+    return asyncio.run(_in_house(tmp_path, work))
+
+
+@pytest.fixture
+def dead(tmp_path: Path) -> InboxId:
+    """A row of the inbox that was given up."""
+
+    def work(tx: Tx, answering: Answering) -> InboxId:
+        heard = Heard(PLACE.id, "terminal", "the terminal", OWNER, ())
+        arrival = Arrival(
+            source="terminal",
+            external_id="terminal-1",
+            kind="message",
+            place=heard,
+            person=PERSON,
+            speaker="ada",
+            trust=Trust.OWNER,
+            subject="terminal-1",
+            text="hello",
+            at=utc_now(),
+            payload={},
+            group=answering.default,
+        )
+        accepted = inbox.accept(tx, arrival, utc_now())
+        assert accepted is not None
+        tx.run("UPDATE inbox SET status = 'dead'", ())
+        return accepted.id
+
+    return asyncio.run(_in_house(tmp_path, work))
+
+
+async def _in_house(folder: Path, work: Callable[[Tx, Answering], T]) -> T:
+    config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
+    async with Constellations.open(config.home, utc_now) as constellations:
+        house, answering = await open_house(config, constellations, PERSON, utc_now)
+        async with constellations.use(house) as database:
+            return await database.write(SETUP, lambda tx: work(tx, answering))
+
+
+def _asked(tx: Tx, agent: AgentId, answering: Answering, number: int) -> RequestId:
+    arguments = '{"query": "x"}'
+    request = Request(
+        id=requests.new_request_id(),
+        kind=Kind.TOOL,
+        subject="recall",
+        agent=agent,
+        group=answering.default,
+        turn=TurnId(number + 1),
+        call=f"call-{number}",
+        tool="recall",
+        arguments=arguments,
+        digest=requests.digest_of("recall", arguments),
+        covers=((Kind.TOOL, "recall", ""),),
+        pattern={},
+        reason="the agent's configuration says so",
+        place=PLACE.id,
+        person=PERSON,
+        hearers=Scope(OWNER),
+        trust=Trust.OWNER,
+        approvers=(PERSON,),
+        quorum=1,
+        once_only=False,
+        created_at=utc_now(),
+        expires_at=utc_now() + timedelta(hours=1),
+    )
+    assert requests.ask(tx, request)
+    return request.id
+
+
+def test_an_answer_to_a_request_is_one_sentence_with_what_was_decided(
+    here: Here, waiting: tuple[RequestId, RequestId, RequestId]
+) -> None:
+    once, hour, denied = waiting
+    for command, words in (
+        (f"approve {once}", f"Request {once}: Allowed once {DECIDED}"),
+        (f"approve {hour} --hour", f"Request {hour}: Allowed for 1 hour {DECIDED}"),
+        (f"deny {denied}", f"Request {denied}: Denied {DECIDED}"),
+    ):
+        done = here(f"permits {command}")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.fullmatch(f"{words}\n", done.stdout)
+    done = here(f"permits approve {denied}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(rf"carina: This is decided already\. Denied {DECIDED}\n", done.stderr)
+
+
+def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[RequestId, RequestId, RequestId]) -> None:
+    found = json.loads(here(f"permits approve {waiting[0]} --always --json").stdout)
+    assert (found["id"], found["counted"]) == (str(waiting[0]), True)
+    assert found["text"].startswith("Allowed always by")
+    (grant,) = json.loads(here("permits list --json").stdout)["grants"]
+    assert json.loads(here(f"permits revoke {grant['id']} --json").stdout) == grant
+
+
+def test_a_revoked_permission_is_said_in_a_sentence(
+    here: Here, waiting: tuple[RequestId, RequestId, RequestId]
+) -> None:
+    here(f"permits approve {waiting[0]} --always")
+    listed = here("permits list").stdout
+    assert listed.startswith("Asked:\n")
+    assert "\nAllowed for longer:\n" in listed
+    (grant,) = json.loads(here("permits list --json").stdout)["grants"]
+    done = here(f"permits revoke {grant['id']}")
+    assert (done.returncode, done.stdout) == (0, f"Permission {grant['id']} is revoked: recall needs a yes again.\n")
+
+
+def test_a_row_that_is_tried_again_is_said_in_a_sentence(here: Here, dead: InboxId) -> None:
+    assert "status: dead\n" in here(f"inbox show {dead}").stdout
+    done = here(f"inbox retry {dead}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Row {dead} waits for another try: ")
+    assert json.loads(here(f"inbox show {dead} --json").stdout)["status"] == "received"
+
+
+def test_what_is_chosen_for_somebody_is_said_about_them(here: Here, dead: InboxId) -> None:
+    assert dead
+    done = here("privacy pause discord:7")
+    assert done.stdout == (
+        "Paused: from now on nothing that discord:7 says is kept or answered. `carina privacy resume discord:7` ends "
+        "that.\n"
+    )
+    assert here("privacy optout discord:7").stdout.startswith("Opted out: from now on nothing that discord:7 says")
+    assert here("privacy resume discord:7").stdout.startswith("Resumed")
+    assert json.loads(here("privacy pause discord:7 --json").stdout)["choice"] == "paused"
