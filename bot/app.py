@@ -117,10 +117,10 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         desk = Desk(constellations, house_id, config.model.default, clock)
         desk.standings, desk.unset = thinking.standings, config.unset()
         embedding = await stack.enter_async_context(open_embedding(config, constellations, house_id))
-        desk.embedding = embedding.words
+        desk.embedding, desk.meaning = embedding.words, embedding.meaning
         terminal = TerminalSource(config.constellation.owner, clock), TerminalEndpoint(Journal(folder.terminal_journal))
         endpoints: dict[str, Endpoint] = {}  # filled below: front ends are given what acts through the router
-        kit = _kit(config, thinking, endpoints, clock, events)
+        kit = _kit(config, thinking, embedding, (endpoints, clock, events))
         house = House(house_id, answering, kit, _owner_notices(config))
         router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
         embedding.busy = lambda: router.busy
@@ -140,7 +140,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             Remembering(constellations, house_id, approvals.people, clock),
             Costs(constellations, house_id, approvals.people, clock),
             Granting(constellations, house_id, approvals.people, clock, kit.tools),
-            Archive(constellations, house_id, approvals.people, clock),
+            Archive(constellations, house_id, approvals.people, clock, embedding.meaning),
         )
         desks = Desks(desk, approvals, halt, why, operations, community, steering, *books)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
@@ -149,7 +149,13 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         yield App(router, chat, desks, embedding, connected, events, endpoints, folder)
 
 
-def _kit(config: Config, thinking: Thinking, endpoints: Mapping[str, Endpoint], clock: Clock, watch: Broadcast) -> Kit:
+def _kit(
+    config: Config,
+    thinking: Thinking,
+    embedding: Embedding,
+    around: tuple[Mapping[str, Endpoint], Clock, Broadcast],
+) -> Kit:
+    endpoints, clock, watch = around
     limits = config.limits
     return Kit(
         model=thinking.choose,
@@ -161,6 +167,7 @@ def _kit(config: Config, thinking: Thinking, endpoints: Mapping[str, Endpoint], 
         broker=Broker(approval_terms(config)),
         rates=Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour),
         watch=watch,
+        meaning=embedding.meaning,
     )
 
 

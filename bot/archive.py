@@ -1,6 +1,6 @@
 """What agents keep for the long term, and what one is shown in a place: for commands, scoped as a message there is."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -8,6 +8,7 @@ from bot import policy
 from bot.context import estimate_tokens, readers, render_block
 from bot.desk import Asker
 from bot.errors import UserError
+from bot.kit import words_alone
 from bot.policy import Action, Approver, Change, Held, People
 from memory import agents, archival, blocks, inbox
 from memory.agents import Agent
@@ -21,7 +22,7 @@ from memory.errors import EntryNotFound, Refused
 from memory.faults import commit_point
 from memory.following import forget_words
 from memory.ids import ConstellationId, PlaceId
-from memory.search import Hit, Query, search
+from memory.search import Hit, Nearness, Query, search
 from sources.terminal import PERSON
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Archive:
     house: ConstellationId
     people: People
     clock: Clock
+    meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
 
     async def latest(self, asker: Asker, agent: str = "", limit: int = 20) -> list[Entry]:
         """The newest entries of an agent that the asker may know. Raises UserError."""
@@ -144,11 +146,12 @@ class Archive:
 
     async def owner_search(self, text: str, agent: str = "", limit: int = 8) -> list[dict[str, Any]]:
         """Look for words in all that the owner may read."""
-        found = await self._read(
-            agent,
-            lambda rows, of: search(rows, Query(text, of.id, limit=max(1, min(limit, 100))), _OWNER_ASKER.scope).hits,
-        )
-        return [hit_data(hit) for hit in found]
+        meaning, limit = await self.meaning(text), max(1, min(limit, 100))
+
+        def look(rows: Rows, of: Agent) -> list[Hit]:
+            return search(rows, Query(text, of.id, limit=limit, meaning=meaning), _OWNER_ASKER.scope).hits
+
+        return [hit_data(hit) for hit in await self._read(agent, look)]
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:

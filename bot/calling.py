@@ -22,6 +22,7 @@ from memory.database import Database, Tx
 from memory.errors import StoreError
 from memory.faults import call_point, commit_point, outside
 from memory.requests import ApprovalNeeded, Permit, require
+from memory.search import Nearness
 from memory.turns import Turn
 
 _TOOL = commit_point("turn.tool")
@@ -65,9 +66,10 @@ class Caller:
 
     async def _permitted(self, tool: Tool, arguments: Arguments, use: Use, material: Material) -> bool:
         """Perform it; what it needs a yes for is asked for, unless a grant gives it. False when it waits for one."""
-        permit = use.permit
+        permit, question = use.permit, arguments.question()
+        meaning = await self._kit.meaning(question) if question else None
         while True:
-            about = self._about(material, permit)
+            about = self._about(material, permit, meaning)
             need = policy.call_needs(material.turn, use.call.name, material.agent.consent, tool.caution)
             try:
                 if need is not None:
@@ -98,9 +100,10 @@ class Caller:
 
         return await self._db.write(_ASK, work)
 
-    def _about(self, material: Material, permit: Permit | None) -> ToolContext:
+    def _about(self, material: Material, permit: Permit | None, meaning: Nearness | None) -> ToolContext:
         live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
-        return ToolContext(material.turn, material.agent, live[-1] if live else None, self._kit.clock(), permit)
+        message = live[-1] if live else None
+        return ToolContext(material.turn, material.agent, message, self._kit.clock(), permit, meaning)
 
     async def _perform(self, tool: Tool, arguments: Arguments, use: Use, about: ToolContext) -> None:
         turn, call = about.turn, use.call

@@ -22,6 +22,7 @@ from memory.audience import OWNER, PUBLIC, Audience
 from memory.blocks import Block, BlockType
 from memory.database import Rows
 from memory.ids import BlockId, MessageId
+from memory.search import Nearness
 from memory.tool_uses import last_used
 from memory.turns import Step, Turn
 
@@ -103,15 +104,26 @@ def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
     return last_used(rows, agent.id, tools, since, turn.scope)
 
 
-def gather(rows: Rows, material: Material) -> Material:
-    """Add what a model is shown beside that: blocks, the conversation, the place."""
+def asked_words(material: Material) -> str:
+    """What people said that the turn answers."""
+    return "\n".join(_said_to_us(material))
+
+
+def _said_to_us(material: Material) -> list[str]:
+    return [each.message.text for each in material.asked if each.message.role == "user" and each.message.text]
+
+
+def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> Material:
+    """Add what a model is shown beside that: blocks, the conversation, the place, and what comes to mind.
+
+    `meaning` is that of `asked_words`; without one only words are looked for.
+    """
     turn = material.turn
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
     visible = [block for block in known if block.type is not BlockType.LOG]
     referenced = set(turn.blocks)
     place = inbox.place(rows, turn.place)
-    said = [each.message.text for each in material.asked if each.message.role == "user" and each.message.text]
     history = _in_view(material.agent, list(_history(rows, turn, {found.message.id for found in material.asked})))
     return replace(
         material,
@@ -122,7 +134,7 @@ def gather(rows: Rows, material: Material) -> Material:
         logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
         away=tuple(blocks.away_labels(rows, material.agent.id, turn.scope, _AWAY)),
         history=tuple(history),
-        recalled=tuple(recalled(rows, turn, material.agent.id, said, history)),
+        recalled=tuple(recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)),
     )
 
 

@@ -4,11 +4,12 @@
 else sees what the place of the question may use.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from bot.kit import words_alone
 from bot.models.standing import Standing
 from memory import agents, blocks, inbox, outbox
 from memory.agents import Agent
@@ -20,7 +21,7 @@ from memory.constellation import Constellations
 from memory.database import Rows
 from memory.ids import ConstellationId, PersonId, PlaceId
 from memory.messages import Message, newest_heard
-from memory.search import Query, Results, search
+from memory.search import Nearness, Query, Results, search
 
 _DAMAGE_SHOWN = timedelta(days=30)
 
@@ -108,6 +109,8 @@ class Desk:
         """Since when everything is halted, empty when nothing is."""
         self.embedding: Callable[[Rows], str] = lambda _rows: ""
         """Words on how the embedder stands, and how much waits for it in this constellation."""
+        self.meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
+        """What finds rows of like meaning to a text."""
         self.unset: Mapping[str, str] = {}
         """What is not configured, with the setting that would do it."""
 
@@ -147,10 +150,11 @@ class Desk:
 
     async def search(self, asker: Asker, text: str, limit: int = 8) -> Results:
         """Look for words in what the asker may see here; the first agent's entries and blocks, and messages."""
+        meaning = await self.meaning(text)
 
         def read(rows: Rows) -> Results:
             agent = agents.agents(rows)[0]
-            return search(rows, Query(text=text, agent=agent.id, limit=limit), asker.scope)
+            return search(rows, Query(text=text, agent=agent.id, limit=limit, meaning=meaning), asker.scope)
 
         async with self._constellations.use(self._house) as database:
             return await database.read(read)

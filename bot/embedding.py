@@ -33,6 +33,7 @@ from memory.embedding import (
 from memory.errors import StoreError
 from memory.faults import commit_point
 from memory.ids import ConstellationId
+from memory.search import Meaning, Nearness
 from memory.vector_texts import Embeddable
 from memory.vectors import Embedded
 
@@ -78,6 +79,11 @@ class Embedding:
     settle: float = _SETTLE
     _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the one that fails
     _chosen: bool = field(default=False, init=False)
+
+    async def meaning(self, text: str) -> Nearness | None:
+        """What finds rows of like meaning to a text; None without an embedder, and when it takes too long."""
+        asked = await self.questions.ask(text)
+        return None if asked.vector is None else Meaning(asked.model, asked.vector)
 
     def words(self, rows: Rows) -> str:
         """How it stands, for a person."""

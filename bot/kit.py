@@ -11,6 +11,7 @@ from bot.rates import NO_LIMITS, Rates
 from bot.tools.base import Toolset
 from memory.agents import Agent
 from memory.clock import Clock
+from memory.search import Nearness
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class Limits:
     max_steps: int = 25
     model_seconds: float = 180
     tool_seconds: float = 60
+
+
+async def words_alone(_text: str) -> Nearness | None:
+    """Rows are found by words."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -36,4 +42,6 @@ class Kit:
     limits: Limits
     broker: Broker
     rates: Rates = NO_LIMITS
+    meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
+    """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
     watch: events.Watch = events.unwatched

@@ -13,7 +13,7 @@ from memory.database import Rows
 from memory.fulltext import content_words
 from memory.ids import AgentId, EntryId, MessageId
 from memory.messages import Message
-from memory.search import Query, search
+from memory.search import Domain, Nearness, Query, search
 from memory.turns import Turn
 
 MOST, UNASKED = 8, 5
@@ -23,18 +23,26 @@ _EARLIER = 2  # messages before the newest whose words are looked for too
 _SHOWN = 600  # characters of one entry
 
 
-def recalled(rows: Rows, turn: Turn, agent: AgentId, asked: Sequence[str], history: Sequence[Message]) -> list[Entry]:
+def recalled(
+    rows: Rows,
+    turn: Turn,
+    agent: AgentId,
+    asked: Sequence[str],
+    history: Sequence[Message],
+    meaning: Nearness | None = None,
+) -> list[Entry]:
     """The agent's entries that fit what is said, best first, as far as those who hear the turn may know them.
 
-    `asked` are the words that the turn answers, `history` what else is in view. Nothing is looked for when no word of
-    content was said; the first turn in a place then shows the newest entries.
+    `asked` are the words that the turn answers, `meaning` theirs, `history` what else is in view. Nothing is looked for
+    when no word of content was said; the first turn in a place then shows the newest entries.
     """
     in_view = {message.id for message in history}
     found: list[Entry] = []
     if any(content_words(text) for text in asked):
         earlier = [message.text for message in history if message.role == "user"][-_EARLIER:]
         text = "\n".join([*reversed(asked), *reversed(earlier)])
-        query = Query(text, agent, frozenset({"archival"}), until=turn.started_at, limit=_SPARE)
+        domain = frozenset[Domain]({"archival"})
+        query = Query(text, agent, domain, until=turn.started_at, limit=_SPARE, meaning=meaning)
         hits = [EntryId(hit.id) for hit in search(rows, query, turn.scope).hits]
         found = _not_in_view(archival.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
     if found or history:

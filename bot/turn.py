@@ -6,6 +6,7 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 """
 
 import asyncio
+import functools
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -74,17 +75,14 @@ class TurnRunner:
         return over
 
     def _look(self, rows: Rows) -> tuple[Material, Move, bool]:
-        """What the turn stands on; what it does next; whether the same speaker said more.
-
-        What only a model needs (memory, history) is read only before a model is asked.
-        """
+        """What the turn stands on; what it does next; whether the same speaker said more."""
         turn = turns.get(rows, self._turn)
         if turn is None:
             raise KeyError(self._turn)
         material = context.look(rows, turn, agents.agent(rows, turn.agent))
         said = outbox.anything_said(rows, turn.id)
         move, more = next_move(material, said=said, max_steps=self._kit.limits.max_steps), bool(arrivals(rows, turn))
-        return (context.gather(rows, material) if isinstance(move, Think) else material), move, more
+        return material, move, more
 
     async def _join(self, material: Material) -> bool:
         """Take what was said meanwhile into the turn, unless it has come to its last step."""
@@ -124,6 +122,9 @@ class TurnRunner:
         tools = self._kit.tools(material.agent)
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
+        # What only a model needs (memory, history) is read only now.
+        meaning = await self._kit.meaning(context.asked_words(material))
+        material = await self._db.read(functools.partial(context.gather, material=material, meaning=meaning))
         request = context.render(material, () if move.last else tools.specs(), last_step=move.last)
         request = replace(request, force_tool=move.force)
         model = await self._kit.model(material.agent)

@@ -20,6 +20,7 @@ from memory.agents import Agent
 from memory.database import Rows, Tx
 from memory.ids import MessageId
 from memory.requests import Permit
+from memory.search import Nearness
 from memory.turns import Turn
 
 A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
@@ -31,6 +32,10 @@ class Arguments(BaseModel):
     """The arguments of a call; unknown ones are errors, so that a misspelt one is not ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def question(self) -> str:
+        """What the call looks for by meaning too; empty when it looks for nothing."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class ToolContext:
     now: datetime
     permit: Permit | None = None
     """The yes under which the call is made, if it took one (`memory.requests.require`)."""
+    meaning: Nearness | None = None
+    """That of the call's question."""
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,9 @@ class RecallArguments(Arguments):
             raise ValueError(f"{self.operation} needs the label or id of an entry")
         return self
 
+    def question(self) -> str:
+        return self.query if self.operation == "query" else ""
+
 
 class RecallTool:
     name = "recall"
@@ -136,6 +139,7 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         category=arguments.category or None,
         tags=arguments.tags,
         limit=_LISTED,
+        meaning=context.meaning,
     )
     asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
     hits = [hit for hit in search(rows, query, turn.scope).hits if hit.id not in asking]

@@ -19,6 +19,7 @@ _DOMAINS: dict[str, frozenset[Domain]] = {
     "archival_memory": frozenset({"archival"}),
     "conversations": frozenset({"messages"}),
     "constellation_messages": frozenset({"messages"}),
+    "blocks": frozenset({"blocks"}),
     "all": DOMAINS,
 }
 _SHOWN = 600  # characters of one hit that are shown
@@ -26,12 +27,17 @@ _SHOWN = 600  # characters of one hit that are shown
 
 class SearchArguments(Arguments):
     query: str = Field(default="", description="words to look for; empty lists the newest of the time or person")
-    domain: Literal["archival_memory", "conversations", "constellation_messages", "all"] = "all"
+    domain: Literal["archival_memory", "conversations", "constellation_messages", "blocks", "all"] = Field(
+        default="all", description="where to look; blocks alone finds older lines of logs too"
+    )
     since: AwareDatetime | None = Field(default=None, description="only from then on, ISO 8601 with time zone")
     until: AwareDatetime | None = Field(default=None, description="only before then, ISO 8601 with time zone")
     author: str = Field(default="", description="only what this speaker said; 'me' is the person you talk to")
     category: str = Field(default="", description="only entries of this category or below it")
     limit: int = Field(default=8, ge=1, le=50)
+
+    def question(self) -> str:
+        return self.query
 
 
 class SearchTool:
@@ -58,6 +64,7 @@ class SearchTool:
             until=_utc(arguments.until),
             category=arguments.category or None,
             limit=arguments.limit,
+            meaning=context.meaning,
         )
         results = search(rows, query, turn.scope)
         asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}

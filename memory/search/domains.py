@@ -114,6 +114,9 @@ def _of_entries(query: Query) -> Iterator[Condition]:
 def _of_blocks(query: Query) -> Iterator[Condition]:
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
+    if query.domains != {"blocks"}:
+        # What the system logs names every tool and hardly ever answers a question.
+        yield Condition("t.block_type <> 'log'")
 
 
 _NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
