@@ -18,8 +18,25 @@ async def test_each_person_is_told_once_a_day_in_a_place_that_there_is_no_model(
     channel, other = t.guild.text_channel("hints"), t.guild.text_channel("more-hints")
     bob = t.member("Hinted")
     asked = [(t.ana, channel), (t.ana, channel), (bob, channel), (t.ana, channel), (bob, channel), (t.ana, other)]
-    told = ["CARINA_MODEL" in (await t.ask(person, where, "<@bot> tell me a joke")).text for person, where in asked]
+    told = ["CARINA_MODEL" in (await t.ask(person, where, "<@bot> thanks")).text for person, where in asked]
     assert told == [True, False, True, False, False, True]
+
+
+async def test_a_question_without_an_answer_names_the_setting_every_time(offline_town: Town) -> None:
+    t = offline_town
+    channel = t.guild.text_channel("unknown")
+    for question in ("wo ist mein Zahnarzt?", "where is my dentist?", "where is my dentist?", "歯医者はどこ？"):
+        assert "`CARINA_MODEL`" in (await t.ask(t.ana, channel, f"<@bot> {question}")).text
+
+
+async def test_what_was_told_in_several_languages_is_listed_together(offline_town: Town) -> None:
+    t = offline_town
+    person = t.member("Mira")
+    told = ("I'm allergic to peanuts", "ich bin gegen Nüsse allergisch", "卵アレルギーです")
+    for text in told:
+        await t.ask(person, person.direct, text)
+    answer = await t.ask(person, person.direct, "何を食べてはいけない？")
+    assert all(text in answer.text for text in told)
 
 
 async def test_direct_messages_are_named_in_the_language_of_the_answer(offline_town: Town) -> None:

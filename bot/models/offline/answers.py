@@ -1,37 +1,28 @@
 """Questions: what is found in memory, chosen and said with its source; or honestly that nothing was found."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime
-
-from bot.models.offline.content import query
+from bot.models.offline.content import queries
 from bot.models.offline.desk import Desk, Lines, Step
-from bot.models.offline.facts import Fact, Fit, Question, fit, read_fact, read_question
-from bot.models.offline.intents import Ask, is_question, statements
-from bot.models.offline.records import Record, read_list, rows_searched
-from bot.models.offline.text import detect, sentences
+from bot.models.offline.facts import Question, read_question
+from bot.models.offline.fitting import fit, misspelt
+from bot.models.offline.found import (
+    Found,
+    entries_found,
+    hits,
+    newest_entries,
+    said_found,
+    search_entries,
+    search_said,
+)
+from bot.models.offline.intents import Ask
+from bot.models.offline.language import words
+from bot.models.offline.records import rows_searched
 
 _SHOWN = 5
-_HITS = 20
 _LONG_TEXT = 300
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_SHARED = frozenset({"allergy", "eat", "drink", "like", "dislike", "pet", "family", "health", "language", "partner"})
+_SHARED = words(
+    "allergy eat diet drink abstain like dislike pet family children siblings parents health language partner"
+)
 """Ideas that several statements may answer together."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A statement in memory, judged against the question."""
-
-    record: Record
-    text: str
-    fact: Fact
-    fit: Fit
-    own: bool
-
-    @property
-    def at(self) -> datetime:
-        return self.record.at or _LONG_AGO
 
 
 def ask(intent: Ask, desk: Desk) -> Step:
@@ -40,23 +31,22 @@ def ask(intent: Ask, desk: Desk) -> Step:
     if not question.terms:
         return unknown(desk, {})
     desk.need("search")
-    wanted = query(question.words, question.concepts, desk.language) or intent.question[:200]
-    first = desk.call("find", "search", query=wanted, domain="archival_memory", limit=_HITS)
-    if calls := desk.pending((first,)):
+    wanted = queries(question.words, question.concepts, desk.language) or (intent.question[:200],)
+    first, newest = search_entries("find", wanted, desk), newest_entries("newest", desk)
+    together = bool(question.concepts & _SHARED)
+    if calls := desk.pending((*first, *newest) if together else first):
         return calls
-    entries = desk.data("find")
-    if lines := _tell(_judge(entries, question, desk), question, desk):
+    entries = entries_found([*hits("find", first, desk), *(hits("newest", newest, desk) if together else ())], desk)
+    if lines := _tell(entries, question, desk):
         return lines
-    more = [desk.call("heard", "search", query=wanted, domain="conversations", author="me", limit=_HITS)]
-    if "recall" in desk.turn.tools:
-        more.append(desk.call("newest", "recall", operation="read"))
-    if calls := desk.pending(tuple(more)):
+    said = search_said("heard", wanted, desk)
+    if calls := desk.pending((*newest, *said)):
         return calls
-    messages = desk.data("heard")
-    for part in ([_newest(question, desk)] if len(more) > 1 else []) + [_judge(messages, question, desk)]:
-        if lines := _tell(part, question, desk):
-            return lines
-    return unknown(desk, {**rows_searched(messages), **rows_searched(entries)})
+    entries = entries_found([*hits("find", first, desk), *hits("newest", newest, desk)], desk)
+    if lines := _tell(entries, question, desk) or _tell(said_found("heard", said, desk), question, desk):
+        return lines
+    searched = {**rows_searched(desk.data("heard0")), **rows_searched(desk.data("find0"))}
+    return _slips(entries, question, desk) or unknown(desk, searched)
 
 
 def unknown(desk: Desk, searched: dict[str, int]) -> Lines:
@@ -68,75 +58,48 @@ def unknown(desk: Desk, searched: dict[str, int]) -> Lines:
     return Lines(phrases.unknown.format(looked=looked), hint=True)
 
 
-def _newest(question: Question, desk: Desk) -> list[Found]:
-    """The newest entries as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie)."""
-    return _match(read_list(desk.data("newest"), "entries", "entry") or (), question, desk)
-
-
-def _judge(data: object, question: Question, desk: Desk) -> list[Found]:
-    records = read_list(data, "hits", "entry")
-    if records is None:
-        raise desk.unreadable()
-    return _match(records, question, desk)
-
-
-def _match(records: Iterable[Record], question: Question, desk: Desk) -> list[Found]:
-    found = []
-    for record in records:
-        if record.id in desk.turn.gone or record.role == "assistant":
-            continue
-        for text in _stated(record, desk):
-            fact = read_fact(text, desk.language)
-            if judged := fit(question, fact):
-                found.append(Found(record, text, fact, judged, record.told_by(desk.speaker)))
-    return found
-
-
-def _stated(record: Record, desk: Desk) -> Iterable[str]:
-    """The statements in a record: of a message only what states something, of a long entry its sentences."""
-    language = detect(record.text, desk.language)
-    if record.kind == "message":
-        return () if record.text.strip() in desk.turn.said else statements(record.text, language, desk.turn.now)
-    if len(record.text) > _LONG_TEXT or record.kind == "block":
-        text = record.text[:4_000]
-        return [text[start:end].strip() for start, end in sentences(text)]
-    return () if is_question(record.text, language) else (record.text,)
-
-
 def _tell(found: list[Found], question: Question, desk: Desk) -> Lines | None:
     """The best of what was found, the newest where statements contradict each other."""
-    own = [one for one in found if one.own]
-    full = [one for one in own if one.fit.full]
-    pool = full or own or [one for one in found if one.fit.full]
+    fitting = [(one, judged) for one in found if (judged := fit(question, one.fact))]
+    own = [(one, judged) for one, judged in fitting if one.own]
+    full = [(one, judged) for one, judged in own if judged.full]
+    pool = full or own or [(one, judged) for one, judged in fitting if judged.full]
     if not pool:
         return None
-    best = max(one.fit for one in pool)
-    chosen = sorted((one for one in pool if one.fit == best), key=lambda one: (one.at, one.record.id), reverse=True)
+    best = max(judged for _, judged in pool)
+    chosen = sorted((one for one, judged in pool if judged == best), key=lambda one: one.when, reverse=True)
     newest: dict[str, Found] = {}
     older: dict[str, Found] = {}
     for one in chosen:
         if one.fact.key not in newest:
             newest[one.fact.key] = one
-        elif one.fact.flat != newest[one.fact.key].fact.flat:
+        else:
             older.setdefault(one.fact.key, one)
-    shown = list(newest.values())[: _SHOWN if question.concepts & _SHARED or len(question.terms) == 1 else 1]
-    return _say(shown, older, best, desk)
+    together = question.kind != "count" and (question.concepts & _SHARED or len(question.terms) == 1)
+    return _say(list(newest.values())[: _SHOWN if together else 1], older, desk, full=best.full)
 
 
-def _say(shown: list[Found], older: dict[str, Found], best: Fit, desk: Desk) -> Lines:
+def _slips(found: list[Found], question: Question, desk: Desk) -> Lines | None:
+    """The newest of one's own statements that would answer if a word of the question were misspelt."""
+    near = [one for one in found if one.own and misspelt(question, one.fact)]
+    newest = sorted(near, key=lambda one: one.when, reverse=True)[:1]
+    return _say(newest, {}, desk, full=False) if newest else None
+
+
+def _say(shown: list[Found], older: dict[str, Found], desk: Desk, *, full: bool) -> Lines:
     phrases = desk.language.phrases
     if len(shown) == 1:
         parts = [_one(shown[0], desk)]
     else:
         parts = [phrases.told_list, *(f"- {_listed(one, desk)}" for one in shown)]
-    if not best.full:
+    if not full:
         parts.insert(0, phrases.nearest)
     parts += [
         phrases.earlier.format(fact=desk.turned(past.text), source=desk.source(past.record))
         for key, past in older.items()
         if any(one.fact.key == key for one in shown) and past.own
     ]
-    return Lines("\n".join(parts))
+    return Lines("\n".join(parts), hint=not full)
 
 
 def _one(one: Found, desk: Desk) -> str:

@@ -2,20 +2,24 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
+from bot.models.offline.days import dates_as_words
 from bot.models.offline.language import Language
-from bot.models.offline.text import LANGUAGES, tokens
+from bot.models.offline.text import LANGUAGES, LONGEST, tokens
+from memory import fulltext
 
 _KANA = re.compile(r"[\u3041-\u309f]+")
-_MOST_STATED = 80
 _SHORTEST_LAST = 5
 """Letters of a last part that is an idea by itself (Nuss-allergie)."""
+_SHORTEST_FIRST = 8
+"""Letters of a first part that is an idea by itself."""
+_MOST_SEARCHED = 16
+"""Words of a query that search looks at, the last of which may have been cut off (memory/fulltext.py)."""
+_MOST_QUERIES = 8
+_DATE = re.compile(r"m\d\dd\d\d")
 _MOST = 24
 """Content words taken from one text; more say nothing more."""
-
-
-def _counts(word: str) -> bool:
-    return not (word.isdigit() and len(word) < 3)
 
 
 def content_words(text: str, language: Language) -> tuple[str, ...]:
@@ -23,13 +27,13 @@ def content_words(text: str, language: Language) -> tuple[str, ...]:
     stops, glue = language.grammar.stops, language.grammar.glue
     asked = {word for idea in language.concepts.values() for word in idea.asked}
     found: list[str] = []
-    for token in tokens(text, language):
+    for token in tokens(dates_as_words(text[:LONGEST], language.calendar), language):
         if _KANA.fullmatch(token):
             parts = glue.split(token) if glue else [token]
             found.extend(part for part in parts if len(part) > 1 and part not in stops)
         elif language.grammar.spaced or token.isascii():
             word = token.removesuffix("'s")
-            if (word not in stops or word in asked) and _counts(word) and (len(word) > 1 or word.isdigit()):
+            if (word not in stops or word in asked) and (len(word) > 1 or word.isdigit()):
                 found.append(word)
         elif token not in stops:
             found.append(token)
@@ -43,7 +47,7 @@ def padded(text: str, language: Language) -> str:
 
 
 def ideas(text: str, language: Language, *, asked: bool) -> dict[str, frozenset[str]]:
-    """Concepts that a text touches, each with the words that did. A phrase hides the words inside it."""
+    """Concepts that a text touches, each with the words that did. What is asked in a phrase is not asked by word."""
     line = padded(text, language)
     grammar = language.grammar
     found: dict[str, set[str]] = {}
@@ -55,15 +59,33 @@ def ideas(text: str, language: Language, *, asked: bool) -> dict[str, frozenset[
     for phrase, name in phrases:
         if f" {phrase} " in line:
             found.setdefault(name, set()).add(phrase)
-            rest = rest.replace(f" {phrase} ", " ")
+            if asked:
+                rest = rest.replace(f" {phrase} ", " ")
     stems = {grammar.stem(word) for word in rest.split()}
     if grammar.compounds:
         stems |= {stem[at:] for stem in stems for at in range(1, len(stem) - _SHORTEST_LAST)}
-    for name, terms in listed.items():
-        for term in terms:
-            if " " not in term and grammar.stem(term) in stems:
-                found.setdefault(name, set()).add(term)
+    for name, term, stem in _stemmed(language.code, asked=asked):
+        if _stands(stem, stems, language):
+            found.setdefault(name, set()).add(term)
     return {name: frozenset(hit) for name, hit in found.items()}
+
+
+@cache
+def _stemmed(code: str, *, asked: bool) -> tuple[tuple[str, str, str], ...]:
+    """The single words of a language's concepts: concept, word, stem."""
+    language = next(language for language in LANGUAGES if language.code == code)
+    return tuple(
+        (name, term, language.grammar.stem(term))
+        for name, idea in language.concepts.items()
+        for term in sorted(idea.asked if asked else idea.stated)
+        if " " not in term
+    )
+
+
+def _stands(stem: str, stems: set[str], language: Language) -> bool:
+    """Whether a word is there, in a language of compounds also as the beginning of one (Lieblings-farbe)."""
+    begins = language.grammar.compounds and len(stem) >= _SHORTEST_FIRST
+    return stem in stems or (begins and any(other.startswith(stem) for other in stems))
 
 
 def _inside(line: str, listed: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
@@ -73,15 +95,25 @@ def _inside(line: str, listed: Mapping[str, frozenset[str]]) -> dict[str, frozen
     return {name: found for name, terms in listed.items() if (found := terms & hits)}
 
 
-def query(words: Iterable[str], concepts: Iterable[str], language: Language) -> str:
-    """Words for full text search: as they stand, in their other forms, and what answers them in any language."""
+def queries(words: Iterable[str], concepts: Iterable[str], language: Language) -> tuple[str, ...]:
+    """Queries of full text search: the words as they stand and in their other forms, and what answers them.
+
+    What answers comes in every language, since people tell things in several. A query holds as many words as search
+    looks at.
+    """
     parts = list(words)
     parts += [form for word in tuple(parts) for form in language.grammar.variants(word)]
     for other in (language, *(other for other in LANGUAGES if other is not language)):
-        most = _MOST_STATED if other is language else _MOST_STATED // 4
         for name in sorted(set(concepts) & other.concepts.keys()):
-            parts += _searched(other, name)[:most]
-    return " ".join(dict.fromkeys(parts))
+            parts += _searched(other, name)
+    found: list[str] = []
+    for part in dict.fromkeys(part for part in parts if not _DATE.fullmatch(part)):
+        both = f"{found[-1]} {part}" if found else part
+        if found and len(fulltext.terms(both, mode="any")) < _MOST_SEARCHED:
+            found[-1] = both
+        else:
+            found.append(part)
+    return tuple(found[:_MOST_QUERIES])
 
 
 def _searched(language: Language, name: str) -> list[str]:

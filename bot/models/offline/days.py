@@ -59,6 +59,24 @@ def _by_rule(rule: str, today: date) -> Span:
             return Span(first, _shift(_shift(first, 31).replace(day=1), -1))
 
 
+def _month_and_day(found: re.Match[str], calendar: Calendar) -> tuple[int, int]:
+    groups = found.groupdict()
+    number, name = groups["day"] or groups["day2"], groups["month"] or groups["month2"]
+    lowered = [month.lower() for month in calendar.months]
+    return int(name) if name.isdigit() else lowered.index(name.lower()) + 1, int(number)
+
+
+def dates_as_words(text: str, calendar: Calendar) -> str:
+    """A text with each date as a word that is the same in every language (5 May, May 5th, 5. Mai: m05d05)."""
+
+    def word(found: re.Match[str]) -> str:
+        month, day = _month_and_day(found, calendar)
+        name = "" if month > 12 else calendar.months[month - 1]
+        return f" {name} m{month:02}d{day:02} "
+
+    return calendar.date.sub(word, text)
+
+
 def _by_date(text: str, calendar: Calendar, today: date) -> Span | None:
     try:
         if iso := _ISO.search(text):
@@ -67,13 +85,10 @@ def _by_date(text: str, calendar: Calendar, today: date) -> Span | None:
         found = calendar.date.search(text)
         if found is None:
             return None
-        groups = found.groupdict()
-        number, name = groups["day"] or groups["day2"], groups["month"] or groups["month2"]
-        lowered = [month.lower() for month in calendar.months]
-        month = int(name) if name.isdigit() else lowered.index(name.lower()) + 1
-        day = date(today.year, month, int(number))
+        month, number = _month_and_day(found, calendar)
+        day = date(today.year, month, number)
         if day > today:
-            day = date(today.year - 1, month, int(number))
+            day = date(today.year - 1, month, number)
     except (ValueError, KeyError):
         return None
     return Span(day, day)

@@ -1,17 +1,24 @@
-"""Does a statement answer a question? Content words, associations, and who the statement is about decide."""
+"""What a question asks about, and what a statement states: content words, associations, and whose they are."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.models.offline.content import content_words, ideas
 from bot.models.offline.language import Language
 from bot.models.offline.text import detect
 
-_NO_KINDS_NEEDED = frozenset({"home", "origin", "birthday", "age", "name"})
-"""Ideas that answer "where", "when" or "who" by themselves."""
-_GROUPS = frozenset({"pet", "family", "partner", "age"})
+_GROUPS = frozenset({"pet", "family", "children", "siblings", "parents", "partner", "age"})
 """Ideas whose words are members: a statement about the dog is one about a pet, but a doctor is not my work."""
 _SINGLE = ("home", "work", "name", "age", "birthday", "origin")
 """Ideas of which a person has one at a time, so that the newest statement counts."""
+_TELLING = frozenset({"place", "time", "name", "colour", "age"})
+"""Kinds of answers that tell statements about the same thing apart."""
+_NEGATED = {"like": "dislike", "dislike": "like", "eat": "diet", "drink": "abstain"}
+"""What an idea becomes under a negation: what is not eaten is a diet."""
+_LONG_NUMBER = 3
+"""Digits of a number that says what a question is about; "what is 2+2?" is not about everything with a 2."""
+_POLAR = {"like": frozenset({"dislike"}), "dislike": frozenset({"like"})}
+"""Ideas that answer each other where a yes or a no is wanted."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,9 @@ class Term:
     word: str
     stem: str
     concepts: frozenset[str]
+    """Ideas that answer it here: a negation turns some over."""
+    named: frozenset[str]
+    """Ideas of the word by itself."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,16 @@ class Question:
     required: frozenset[str]
     """Stems without which nothing is an answer: the word after "my", and whose it is."""
     kind: str
+    open: bool
+    """Whether it wants more than a yes or a no."""
+    own: bool
+    """Whether it names the speaker."""
+    other: bool
+    """Whether it is about somebody else, whom a word like "she" stands for."""
+    topic: frozenset[str]
+    """Without spaces: stems of what it is about."""
+    names: frozenset[str]
+    """Stems of names that it mentions, where writing shows them."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -44,159 +64,166 @@ class Question:
 class Fact:
     language: Language
     flat: str
+    """Its content words in one order; a statement and its denial have the same."""
     stems: frozenset[str]
     concepts: frozenset[str]
     subject: frozenset[str] | None
     """Stems of what it is about; None for the speaker."""
+    said: frozenset[str]
+    """Stems of what is said about the subject."""
     subject_concepts: frozenset[str]
-    owners: frozenset[str]
+    owners: tuple[frozenset[str], ...]
+    """For each possession the names of whose it is ("my sister Anna's": sister or Anna)."""
     owner_concepts: frozenset[str]
     kinds: frozenset[str]
+    affirmed: frozenset[str]
+    """Ideas that it answers with more than a no."""
+    past: bool
+
+    @property
+    def value(self) -> frozenset[str]:
+        """What is said, without the words of the subject."""
+        return self.said - (self.subject or frozenset())
 
     @property
     def key(self) -> str:
         """Statements with the same key cannot both hold."""
-        kinds = ",".join(sorted(self.kinds))
+        kinds = ",".join(sorted(self.kinds & _TELLING))
         if self.subject is not None:
             return f"{' '.join(sorted(self.subject))}|{kinds}" if self.subject else self.flat
         single = [name for name in _SINGLE if name in self.concepts]
-        return f"self|{single[0]}|{kinds}" if single else self.flat
+        return f"self|{single[0]}" if single else self.flat
 
 
-@dataclass(frozen=True, order=True)
-class Fit:
-    """How well a fact answers; bigger is better, and a false one does not answer at all."""
-
-    full: bool
-    kind: bool
-    covered: float
-    aside: int
-    """Minus the words its subject has beyond the question."""
-
-    def __bool__(self) -> bool:
-        return self.covered > 0
-
-
-NO_FIT = Fit(False, False, 0.0, 0)
-
-
-def _grouped(text: str, language: Language, which: str) -> frozenset[str]:
+def _grouped(text: str, language: Language, which: str) -> tuple[frozenset[str], ...]:
+    """The stems of every match of a pattern, its groups taken together."""
     found = getattr(language.grammar, which).finditer(text)
-    parts = (part for match in found for part in match.groupdict().values() if part)
-    return frozenset(_stem(word, language) for part in parts for word in content_words(part, language))
+    groups = (_stems((part for part in match.groups() if part), language) for match in found)
+    return tuple(group for group in groups if group)
 
 
-def _stem(word: str, language: Language) -> str:
-    return language.grammar.stem(word)
+def _stems(texts: Iterable[str], language: Language) -> frozenset[str]:
+    return frozenset(language.grammar.stem(word) for text in texts for word in content_words(text, language))
+
+
+def _joined(groups: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset(stem for group in groups for stem in group)
+
+
+def _turned_over(concepts: Iterable[str], *, negated: bool) -> frozenset[str]:
+    return frozenset(_NEGATED.get(name, name) if negated else name for name in concepts)
 
 
 def _terms(text: str, language: Language) -> tuple[Term, ...]:
     touched = ideas(text, language, asked=True)
-    stem, spaced = language.grammar.stem, language.grammar.spaced
+    grammar = language.grammar
+    negated = grammar.negated.search(text) is not None
+    polar = grammar.asks.search(text) is None
     hits = [(hit, name) for name, found in touched.items() for hit in found]
-    phrased = {stem(word) for hit, _ in hits for word in hit.split() if " " in hit}
+    phrased = {grammar.stem(word) for hit, _ in hits for word in hit.split() if " " in hit}
     terms = []
     for word in content_words(text, language):
-        if spaced:
-            named = {name for hit, name in hits if stem(hit) == stem(word)}
+        stem = grammar.stem(word)
+        if grammar.spaced:
+            named = {name for hit, name in hits if grammar.stem(hit) == stem}
         else:
             named = {name for hit, name in hits if hit in word or word in hit}
-        if named or stem(word) not in phrased:
-            terms.append(Term(word, stem(word), frozenset(named)))
-    seen = frozenset(name for term in terms for name in term.concepts)
-    unseen = (Term("", "", frozenset({name})) for name in sorted(touched.keys() - seen))
-    return (*terms, *unseen)
+        if named or stem not in phrased:
+            meant = _turned_over(named, negated=negated)
+            other = _joined(_POLAR.get(name, frozenset()) for name in meant) if polar else frozenset()
+            terms.append(Term(word, stem, meant | other, frozenset(named)))
+    seen = _joined(term.concepts for term in terms)
+    unseen = sorted(_turned_over(touched, negated=negated) - seen)
+    return (*terms, *(Term("", "", frozenset({name}), frozenset({name})) for name in unseen))
+
+
+def _kind(text: str, terms: tuple[Term, ...], language: Language) -> tuple[str, tuple[Term, ...]]:
+    """What sort of answer is wanted, and the terms without the words that only say so."""
+    for name, kind in language.kinds.items():
+        if kind.asked.search(text):
+            only = frozenset({name})
+            others = tuple(each for each in terms if each.word not in kind.words and (each.word or each.named != only))
+            return name, others or terms
+    return "", terms
+
+
+def _topic(text: str, language: Language) -> frozenset[str]:
+    found = None if language.grammar.spaced else language.grammar.subject.match(text)
+    return _stems((found["subject"],), language) if found else frozenset()
 
 
 def read_question(text: str, language: Language, *, plain: bool = False) -> Question:
     """What a question asks about. `plain` takes every word as it stands ("my dentist's address" is about both)."""
-    kind = "" if plain else next((name for name, kind in language.kinds.items() if kind.asked.search(text)), "")
     terms = _terms(text, language)
-    if kind:
-        others = tuple(term for term in terms if term.word not in language.kinds[kind].words)
-        terms = others or terms
+    if all(term.word.isdigit() and len(term.word) < _LONG_NUMBER for term in terms):
+        terms = ()
+    kind = ""
+    if not plain:
+        kind, terms = _kind(text, terms, language)
     kept = {term.stem for term in terms}
-    required = (_grouped(text, language, "mine") | _grouped(text, language, "owners")) & kept
-    return Question(language, terms, required, kind)
+    grammar = language.grammar
+    required = _joined((*_grouped(text, language, "mine"), *_grouped(text, language, "owners")))
+    names = _stems(grammar.names.findall(text) if grammar.names and not text.isupper() else (), language)
+    numbers = frozenset(term.stem for term in terms if term.word.isdigit())
+    asks = grammar.asks.search(text) is not None
+    own = grammar.speaker.search(text) is not None
+    return Question(
+        language=language,
+        terms=terms,
+        required=(required | names | (numbers if asks else frozenset())) & kept,
+        kind=kind,
+        open=asks,
+        own=own,
+        other=not own and grammar.others.search(text) is not None,
+        topic=_topic(text, language) & kept,
+        names=names,
+    )
+
+
+def is_statement(text: str, language: Language) -> bool:
+    """Whether a clause says something of somebody or something."""
+    grammar = language.grammar
+    ordered = grammar.order(text)
+    return bool(grammar.about_self.match(ordered) or grammar.subject.match(ordered))
+
+
+def clauses(text: str, language: Language) -> tuple[str, ...]:
+    """The statements of one sentence; the sentence itself where a part of it would state nothing."""
+    parts = tuple(part.strip() for part in language.grammar.clauses.split(text) if part.strip())
+    return parts if len(parts) > 1 and all(is_statement(part, language) for part in parts) else (text,)
 
 
 def read_fact(text: str, fallback: Language) -> Fact:
     language = detect(text, fallback)
     grammar = language.grammar
-    text = grammar.mend(text.strip(" .!。！"))
+    text = grammar.spell(grammar.mend(text.strip(" .!。！")))
+    ordered = grammar.order(text)
     subject: frozenset[str] | None = None
-    about = ""
-    found = None if grammar.about_self.match(text) else grammar.subject.match(text)
+    about, rest = "", ordered
+    own = grammar.about_self.match(ordered) is not None
+    found = None if own else grammar.subject.match(ordered)
     if found is not None:
-        about = found["subject"]
-        subject = frozenset(grammar.stem(word) for word in content_words(about, language))
-    elif not grammar.about_self.match(text) and grammar.spaced:
+        about, rest = found["subject"], found["rest"]
+        subject = _stems((about,), language)
+    elif not own and grammar.spaced:
         subject = frozenset(grammar.stem(word) for word in content_words(text, language)[:1])
     owners = _grouped(text, language, "owners")
-    introduced = {"name"} if grammar.introduced and grammar.introduced.match(text) else set()
+    plain = frozenset(ideas(text, language, asked=False))
+    stated = _turned_over(plain, negated=grammar.negated.search(text) is not None)
+    stated |= {name for name, pattern in grammar.implied.items() if pattern.match(ordered)}
+    stems = _stems((text,), language)
     return Fact(
         language=language,
-        flat="".join(content_words(text, language)),
-        stems=frozenset(grammar.stem(word) for word in content_words(text, language)),
-        concepts=frozenset(ideas(text, language, asked=False)) | introduced,
+        flat=" ".join(sorted(stems)),
+        stems=stems,
+        concepts=stated,
         subject=subject,
+        said=_stems((rest,), language),
         subject_concepts=frozenset(ideas(about, language, asked=True))
         | ideas(about, language, asked=False).keys() & _GROUPS,
         owners=owners,
-        owner_concepts=frozenset(ideas(" ".join(sorted(owners)), language, asked=False)),
+        owner_concepts=frozenset(ideas(" ".join(sorted(_joined(owners))), language, asked=False)),
         kinds=frozenset(name for name, kind in language.kinds.items() if kind.stated.search(text)),
+        affirmed=stated - plain if grammar.denied.search(text) else stated,
+        past=grammar.past.search(text) is not None,
     )
-
-
-def _same(one: str, other: str, question: Language) -> bool:
-    if one == other:
-        return True
-    if not question.grammar.spaced:
-        return min(len(one), len(other)) > 1 and (one in other or other in one)
-    short, long = sorted((one, other), key=len)
-    return question.grammar.compounds and len(short) >= 5 and long.startswith(short)
-
-
-def _among(stem: str, stems: frozenset[str], question: Language) -> bool:
-    return stem != "" and any(_same(stem, other, question) for other in stems)
-
-
-def _answers(term: Term, fact: Fact, question: Language) -> bool:
-    if term.concepts & fact.concepts:
-        return True
-    known = fact.language.concepts
-    by_idea_only = any(term.word in known[name].stated for name in term.concepts if name in known)
-    return not by_idea_only and _among(term.stem, fact.stems, question)
-
-
-def _in_subject(term: Term, fact: Fact, question: Language) -> bool:
-    if fact.subject is None:
-        return False
-    return _among(term.stem, fact.subject, question) or bool(term.concepts & fact.subject_concepts)
-
-
-def fit(question: Question, fact: Fact, *, strict: bool = False) -> Fit:
-    """How well a fact answers a question. `strict` wants every word itself, without associations."""
-    language, terms = question.language, question.terms
-    if strict:
-        matched = [term for term in terms if _among(term.stem, fact.stems, language)]
-    else:
-        matched = [term for term in terms if _answers(term, fact, language)]
-    if not matched or (strict and len(matched) < len(terms)):
-        return NO_FIT
-    asked = frozenset(term.stem for term in terms)
-    if not fact.owner_concepts & question.concepts and any(not _among(one, asked, language) for one in fact.owners):
-        return NO_FIT
-    if question.required - {term.stem for term in matched}:
-        return NO_FIT
-    topical = [term for term in matched if _in_subject(term, fact, language)]
-    if fact.subject is not None and not topical and not any(not term.concepts for term in matched):
-        return NO_FIT
-    covered = len(matched) / len(terms)
-    if covered < 2 / 3 and not any(not _among(term.stem, fact.owners, language) for term in topical):
-        return NO_FIT
-    beyond = 0 if fact.subject is None else len(fact.subject) - len(topical)
-    kind = (
-        not question.kind or question.kind in fact.kinds or bool(fact.concepts & question.concepts & _NO_KINDS_NEEDED)
-    )
-    return Fit(full=covered >= 2 / 3 and kind, kind=kind, covered=covered, aside=-max(beyond, 0))

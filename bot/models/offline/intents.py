@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from bot.models.offline.content import content_words
 from bot.models.offline.days import Span, find_span, lately, without_days
+from bot.models.offline.facts import clauses
 from bot.models.offline.language import Language
-from bot.models.offline.text import LONGEST, clean, sentences
+from bot.models.offline.text import LONGEST, clean, sentences, tokens
 
 _LONGEST_UNASKED = 300
 """A statement that is kept without being asked is short; nobody's essay is mined."""
@@ -74,7 +75,7 @@ Intent: TypeAlias = Remember | Ask | Forget | ListKnown | LookBack | Say | TooLo
 def understand(said: str, language: Language, now: datetime) -> tuple[Intent, ...]:
     """Every intent of one message; small talk falls away beside something to do."""
     said = said.strip()
-    text = clean(said)
+    text = language.grammar.spell(clean(said))
     if len(said) > LONGEST:
         return (_long(said, text, language, now),)
     intents = tuple(dict.fromkeys(_read(text, language, now)))
@@ -84,7 +85,7 @@ def understand(said: str, language: Language, now: datetime) -> tuple[Intent, ..
 
 def statements(text: str, language: Language, now: datetime) -> Iterator[str]:
     """What a message states as a fact: neither question nor command nor small talk."""
-    part = clean(text)[:LONGEST]
+    part = language.grammar.spell(clean(text)[:LONGEST])
     for start, end in sentences(part):
         match classify(part[start:end], language, now):
             case Remember(fact):
@@ -95,12 +96,33 @@ def statements(text: str, language: Language, now: datetime) -> Iterator[str]:
                 pass
 
 
+def _lasts(clause: str, language: Language) -> bool:
+    ordered = language.grammar.order(clause)
+    return any(statement.match(ordered) for statement in language.patterns.lasting)
+
+
 def is_question(text: str, language: Language) -> bool:
-    return (
-        language.patterns.question.match(text) is not None
-        if language.grammar.spaced
-        else bool(language.patterns.question.search(text))
-    )
+    """Whether a sentence asks."""
+    question = language.patterns.question
+    return bool(question.match(_opened(text, language)) if language.grammar.spaced else question.search(text))
+
+
+def _opened(text: str, language: Language) -> str:
+    """A sentence with the question word at its beginning spelt right ("waht is ...")."""
+    first = next(iter(tokens(text[:60], language)), "")
+    if first in language.grammar.stops or text[: len(first)].lower() != first:
+        return text
+    meant = [
+        opener
+        for opener in sorted(language.grammar.openers)
+        if first[:1] == opener[:1] and len(first) <= len(opener) and sorted(first) in _letters(opener)
+    ]
+    return meant[0] + text[len(first) :] if meant else text
+
+
+def _letters(word: str) -> list[list[str]]:
+    """The letters of a word, and of the word with one letter left out."""
+    return [sorted(word), *(sorted(word[:at] + word[at + 1 :]) for at in range(1, len(word)))]
 
 
 def _friendly(intent: Intent) -> bool:
@@ -132,10 +154,18 @@ def _read(text: str, language: Language, now: datetime) -> Iterator[Intent]:
             fact = ""
         if isinstance(intent, Remember) and intent.asked and not fact:
             fact, fact_end = intent.fact + _ending(text[start:end]), end
+        elif isinstance(intent, Ask):
+            yield from _questions(intent.question, language)
         else:
             yield intent
     if fact:
         yield Remember(fact.strip(_TRAILING))
+
+
+def _questions(asked: str, language: Language) -> Iterator[Ask]:
+    """The questions of one sentence ("what's my name and where do I live?")."""
+    parts = language.patterns.further.split(asked)
+    yield from map(Ask, parts if all(content_words(part, language) for part in parts) else (asked,))
 
 
 def _ending(sentence: str) -> str:
@@ -144,14 +174,16 @@ def _ending(sentence: str) -> str:
 
 
 def classify(sentence: str, language: Language, now: datetime) -> Intent:
-    """One sentence; where it says nothing to us, once more without its lead ("hey Carina, ...")."""
+    """One sentence; where it is no command, once more without its lead ("hey Carina, ...")."""
+    best: Intent = Statement()
     for _ in range(4):
-        intent = _one(sentence.strip(), language, now)
+        intent = _one(_opened(sentence.strip(), language), language, now)
+        best = best if isinstance(intent, Statement) else intent
         lead = language.patterns.lead.match(sentence)
-        if not isinstance(intent, Statement) or lead is None:
-            return intent
+        if not isinstance(intent, Statement | Ask) or lead is None:
+            return best
         sentence = sentence[lead.end() :]
-    return Statement()
+    return best
 
 
 def _one(sentence: str, language: Language, now: datetime) -> Intent:
@@ -196,10 +228,10 @@ def _remember(groups: dict[str, str | None], sentence: str, language: Language) 
     if asking and not patterns.polite.search(sentence):
         return Ask(sentence)
     fact = (groups.get("fact") or "").strip(_TRAILING + "?？")
-    if is_question(fact, language):
-        return Ask(fact)
-    if not content_words(fact, language):
+    if not is_question(fact, language) and not content_words(fact, language):
         return Say("remember_what")
+    if is_question(fact, language) or patterns.bare.match(fact):
+        return Ask(fact)
     return Remember(fact)
 
 
@@ -227,7 +259,7 @@ def _plain(sentence: str, language: Language) -> Intent:
     if is_question(sentence, language):
         return Ask(sentence)
     lasting = len(sentence) <= _LONGEST_UNASKED and not patterns.passing.search(sentence)
-    if lasting and any(statement.match(sentence) for statement in patterns.lasting):
+    if lasting and any(_lasts(part, language) for part in clauses(sentence.strip(_TRAILING), language)):
         return Remember(sentence.strip(_TRAILING), asked=False)
     asks = patterns.request.match(sentence) if language.grammar.spaced else patterns.request.search(sentence)
     return Say("cannot") if asks else Statement()

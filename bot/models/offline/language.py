@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 START = r"^[\s(*_~-]{0,8}"
 """List signs and emphasis that may stand before a sentence; no quotation marks: what is quoted is nobody's order."""
-END = r"[\s.!?。！？…)\"'*_~]{0,12}$"
+END = r"[\W_]{0,12}$"
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -30,6 +30,11 @@ def anywhere(text: str) -> re.Pattern[str]:
 def words(text: str) -> frozenset[str]:
     """A set of words; an underscore joins a phrase."""
     return frozenset(word.replace("_", " ") for word in text.split())
+
+
+def one_of(listed: str) -> str:
+    """Words as alternatives of a pattern."""
+    return "|".join(listed.split())
 
 
 @dataclass(frozen=True)
@@ -65,24 +70,46 @@ class Grammar:
     """Groups "subject" and "rest" of a statement about something; `about_self` is tried first."""
     about_self: re.Pattern[str]
     owners: re.Pattern[str]
-    """Group "owner": whose it is ("my sister's dentist" -> sister)."""
+    """Every group is a name for whose it is ("my sister Anna's dentist" -> sister, Anna)."""
     mine: re.Pattern[str]
     """Group "thing": the word right after "my"."""
     turn: Callable[[str], str]
     """A statement seen from the other side (my -> your)."""
     unturnable: re.Pattern[str]
     """Statements that `turn` would get wrong; they are quoted as they are."""
+    speaker: re.Pattern[str]
+    """Words for who speaks."""
+    others: re.Pattern[str]
+    """Words for somebody else whom a question is about; in a question without `speaker`."""
+    asks: re.Pattern[str]
+    """Question words; without one a question wants a yes or a no."""
+    openers: frozenset[str]
+    """Words that begin a question, and are known again when they are misspelt."""
+    negated: re.Pattern[str]
+    """Turns an idea into its opposite (not like)."""
+    denied: re.Pattern[str]
+    """Statements that something is not so; they answer only what is asked in their own words."""
+    past: re.Pattern[str]
+    """Statements of what was so once."""
+    clauses: re.Pattern[str]
+    """Between two statements of one sentence ("my cat is 3 and my dog is 5")."""
+    implied: Mapping[str, re.Pattern[str]]
+    """Ideas that a statement touches without a word for them ("I'm Ana" gives a name)."""
+    names: re.Pattern[str] | None = None
+    """Names inside a sentence, where writing shows them."""
     spaced: bool = True
     glue: re.Pattern[str] | None = None
     """Without spaces: syllables that are grammar and stand between words."""
     compounds: bool = False
     """Whether a long word may continue another one (Zahnarzt, Zahnarzttermin)."""
+    spell: Callable[[str], str] = str
+    """What is often left out in typing is put back (im -> I'm)."""
     mend: Callable[[str], str] = str
     """A subordinate clause as a main clause."""
+    order: Callable[[str], str] = str
+    """A main clause with its subject first, for looking at only."""
     variants: Callable[[str], tuple[str, ...]] = lambda _: ()
     """Further forms of a word for full text search, whose stemmer is English."""
-    introduced: re.Pattern[str] | None = None
-    """A statement that gives the speaker's name without saying so ("I'm Ana")."""
     flowing: re.Pattern[str] | None = None
     """Turned statements that read on after "You told me"; others follow a colon."""
 
@@ -97,6 +124,8 @@ class Patterns:
     """Group "fact", in the person's own words; `Grammar.mend` puts a clause in order where it is shown."""
     polite: re.Pattern[str]
     """An order that may end with a question mark."""
+    bare: re.Pattern[str]
+    """A thing of which nothing is said ("my birthday"); it is asked about rather than stored."""
     forget: tuple[re.Pattern[str], ...]
     """Group "what"."""
     forget_all: re.Pattern[str]
@@ -106,6 +135,8 @@ class Patterns:
     chat: Mapping[str, re.Pattern[str]]
     """Small talk by kind; each kind is a field of `Phrases`."""
     question: re.Pattern[str]
+    further: re.Pattern[str]
+    """Between two questions of one sentence."""
     request: re.Pattern[str]
     """Asks for work that only a language model can do."""
     lasting: tuple[re.Pattern[str], ...]
@@ -165,6 +196,9 @@ class Phrases:
     forgot: str
     forgot_messages: str
     forget_nothing: str
+    forget_unstored: str
+    forget_left: str
+    """What was only said in conversation: no entry, but words in its record."""
     forget_others: str
     forget_all: str
     forget_what: str
@@ -172,6 +206,9 @@ class Phrases:
     known: str
     known_none: str
     known_others: str
+    known_more: str
+    known_older: str
+    """Entries that a list does not show: one's own, and older ones of anybody."""
     talked: str
     talked_none: str
     myself: str

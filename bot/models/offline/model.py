@@ -44,8 +44,9 @@ class _Reply:
 class OfflineModel:
     """Answers by rules and from memory. `setting` names the model that could answer better.
 
-    Once a day it says to each person in each place why no language model answers: none is configured, or what is
-    wrong with the one that was asked first.
+    What it does not know or cannot do it says together with why no language model answers: none is configured, or
+    what is wrong with the one that was asked first. Beside anything else it says so once a day to each person in each
+    place.
     """
 
     name = "offline"
@@ -90,12 +91,13 @@ class OfflineModel:
         busy = [lines for lines in said if not lines.friendly]  # small talk is answered only by itself
         said = busy or said[-1:] or [Lines(language.phrases.called, friendly=True, hint=True)]
         text = _compose(said, language)
-        if not (request.failed or any(lines.hint for lines in said)):
-            return text
-        if _said_today(request, now, {self._hint(each, request.failed) for each in LANGUAGES}):
-            return text
+        hint = self._hint(language, request.failed)
+        if not any(lines.hint and not lines.friendly for lines in said):
+            wanted = bool(request.failed) or any(lines.hint for lines in said)
+            if not wanted or _said_today(request, now, {self._hint(each, request.failed) for each in LANGUAGES}):
+                return text
         between = "\n" if "\n" in text else " " if language.grammar.spaced else ""
-        return text + between + self._hint(language, request.failed)
+        return text + between + hint
 
     def _hint(self, language: Language, failed: tuple[Unanswered, ...]) -> str:
         phrases = language.phrases

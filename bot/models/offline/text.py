@@ -17,7 +17,7 @@ LONGEST = 4_000
 """Characters of a message that are read; a longer one is too long for rules."""
 _MOST_SENTENCES = 40
 
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _QUOTES = {"“": "”", "„": "“”", "「": "」", "『": "』", "«": "»", "‹": "›", '"': '"', "`": "`"}
 _ABBREVIATIONS = words(
     "dr mr mrs ms st prof no nr str ca bzw usw etc vs jr sr ave rd inc ltd approx tel evtl inkl hr fr"

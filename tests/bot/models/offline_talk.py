@@ -20,10 +20,19 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.offline import OfflineModel
+from memory import fulltext
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 TOOLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("context", "recall", "search", "send_message"))
 MOST_STEPS = 6
+
+NEAREST = (
+    "I don't know exactly that. The nearest I remember:",
+    "Genau das weiß ich nicht.",
+    "それそのものは分かりません",
+)
+UNKNOWN = ("I don't know that.", "Das weiß ich nicht.", "分かりません。")
+"""How an answer begins that is not the one asked for, and how one that is none."""
 
 Row = dict[str, Any]
 
@@ -85,10 +94,11 @@ class Memory:
         if arguments.get("author") == "me":
             rows = [row for row in rows if row["speaker"] == speaker and row.get("role") != "assistant"]
         rows = [row for row in rows if arguments.get("since", "") <= row["at"] < arguments.get("until", "3000")]
-        wanted = stems(arguments["query"])
+        wanted = stems(" ".join(term.word for term in fulltext.terms(arguments["query"], mode="any")))
         hits = [row for row in rows if wanted & stems(row["text"])] if arguments["query"] else rows[::-1]
         hits = sorted(hits, key=lambda row: -len(wanted & stems(row["text"])))[: arguments.get("limit", 10)]
-        return {"hits": [{"role": ""} | row for row in hits], "searched": [{"domain": domain, "rows": len(rows)}]}
+        name = {"archival_memory": "archival", "conversations": "messages"}.get(domain, domain)
+        return {"hits": [{"role": ""} | row for row in hits], "searched": [{"domain": name, "rows": len(rows)}]}
 
 
 def complete(model: OfflineModel, request: Request) -> tuple[str, Answer]:
@@ -142,3 +152,13 @@ class Talk:
     @property
     def stored(self) -> list[str]:
         return [row["text"] for row in self.memory.entries]
+
+
+def asked(told: str | tuple[str, ...], question: str) -> str:
+    """The answer to a question, a day after something was told."""
+    talk = Talk()
+    for text in (told,) if isinstance(told, str) else told:
+        talk.say(text)
+        talk.later(hours=1)
+    talk.later(days=1)
+    return talk.say(question)

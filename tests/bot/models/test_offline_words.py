@@ -71,20 +71,42 @@ def test_the_hint_comes_once_a_day_to_each_person() -> None:
     talk = Talk()
     told = [
         (speaker, "CARINA_MODEL" in talk.say(text, speaker=speaker))
-        for speaker, text in [("Ana", "hi"), ("Ben", "hi"), ("Ana", "who am I?"), ("Ben", "tell me a joke")]
+        for speaker, text in [("Ana", "hi"), ("Ben", "hi"), ("Ana", "thanks"), ("Ben", "the sky is blue")]
     ]
     assert told == [("Ana", True), ("Ben", True), ("Ana", False), ("Ben", False)]
     talk.later(days=1)
-    assert "CARINA_MODEL" in talk.say("who am I?", speaker="Ben")
-    assert "CARINA_MODEL" in talk.say("who am I?", speaker="Ana")
-    assert "CARINA_MODEL" not in talk.say("wer bin ich?", speaker="Ana"), "in another language it is the same hint"
+    assert "CARINA_MODEL" in talk.say("hi", speaker="Ben")
+    assert "CARINA_MODEL" in talk.say("hi", speaker="Ana")
+    assert "CARINA_MODEL" not in talk.say("hallo", speaker="Ana"), "in another language it is the same hint"
 
 
-def test_what_cannot_be_done_or_is_not_known_is_said_every_time() -> None:
+@pytest.mark.parametrize(
+    ("greeting", "question", "unknown", "reason"),
+    [
+        ("hi", "where is my dentist?", "I don't know that.", "No language model is configured"),
+        ("hallo", "wo ist mein Zahnarzt?", "Das weiß ich nicht.", "Es ist kein Sprachmodell eingerichtet"),
+        ("こんにちは", "歯医者はどこ？", "分かりません。", "言語モデルが設定されていない"),
+        ("hi", "tell me a joke", "I can't do that", "No language model is configured"),
+    ],
+)
+def test_what_is_not_known_says_every_time_that_no_model_is_configured(
+    greeting: str, question: str, unknown: str, reason: str
+) -> None:
     talk = Talk()
+    talk.say(greeting)
+    for _ in range(3):
+        said = talk.say(question)
+        assert said.startswith(unknown)
+        assert reason in said
+        assert "`CARINA_MODEL`" in said
+
+
+def test_what_is_not_known_says_every_time_what_is_wrong_with_the_model() -> None:
+    talk = failing(Trouble.KEY)
     talk.say("hi")
-    assert talk.say("tell me a joke") == "I can't do that without a language model."
-    assert talk.say("where is my dentist?").startswith("I don't know that.")
+    assert "is refused" not in talk.say("thanks")
+    assert "`OPENAI_API_KEY`" in talk.say("where is my dentist?")
+    assert "`OPENAI_API_KEY`" in talk.say("where is my dentist?")
 
 
 # -------------------------------------------------------------------------------------------------- being called

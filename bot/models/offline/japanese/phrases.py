@@ -32,6 +32,8 @@ JAPANESE_PHRASES = Phrases(
     forgot="忘れました：{what}について聞いたこと。",
     forgot_messages="メッセージ{count}件の本文も一緒に消えました。",
     forget_nothing="{what}について、忘れるものは何もありません。",
+    forget_unstored="{what}について保存したものはありませんでした。",
+    forget_left="それに触れたあなたのメッセージ{count}件は会話の記録に残りますが、言語モデルなしの間、ここでの答えには使いません。",
     forget_others="それについては{speaker}さんから聞いたことなので、そのままにします。",
     forget_all="間違って消さないように、一度に一つだけ忘れます。「〜を忘れて」と言ってください。"
     "「私について何を知っている？」で一覧が出ます。",
@@ -40,6 +42,8 @@ JAPANESE_PHRASES = Phrases(
     known="あなたが教えてくれたこと（新しい順）：",
     known_none="あなたについてはまだ何も覚えていません。「〜と覚えて」と言えば覚えます。",
     known_others="（ほかの人からのものが{count}件あります。）",
+    known_more="（あなたのものがあと{count}件あります。聞いてください。）",
+    known_older="（それより古い{count}件は見ていません。）",
     talked="この間の会話です（{span}）：",
     talked_none="ここから見える限り、その間の会話はありません（{span}）。",
     myself="私",

@@ -35,6 +35,9 @@ ENGLISH_PHRASES = Phrases(
     forgot="Forgotten: what you told me about {what}.",
     forgot_messages="The text of {count} message(s) went with it.",
     forget_nothing="I have nothing about {what} to forget.",
+    forget_unstored="I had stored nothing about {what}.",
+    forget_left="{count} message(s) of yours that speak of it stay in the record of the conversation; as long as I "
+    "work without a language model, I don't answer from them here.",
     forget_others="What I have about that was told by {speaker}, so I leave it alone.",
     forget_all="I forget one thing at a time, so that nothing goes by mistake: say “forget …” with what it is. "
     "“What do "
@@ -44,6 +47,8 @@ ENGLISH_PHRASES = Phrases(
     known="This is what you told me, newest first:",
     known_none="I have nothing stored about you yet. Say “remember that …” and I will keep it.",
     known_others="({count} more here from other people.)",
+    known_more="({count} more of yours are not shown here; ask me about them.)",
+    known_older="({count} older entries, of you or others, were not looked through.)",
     talked="Here is what was said ({span}):",
     talked_none="Nothing was said then ({span}), as far as I can see from here.",
     myself="I",

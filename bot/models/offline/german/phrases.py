@@ -38,6 +38,9 @@ GERMAN_PHRASES = Phrases(
     forgot="Vergessen: was du mir über {what} gesagt hast.",
     forgot_messages="Damit ist auch der Text von {count} Nachricht(en) weg.",
     forget_nothing="Zu {what} habe ich nichts, was ich vergessen könnte.",
+    forget_unstored="Zu {what} hatte ich nichts gespeichert.",
+    forget_left="{count} Nachricht(en) von dir, die davon sprechen, bleiben im Verlauf des Gesprächs; "
+    "solange ich ohne Sprachmodell arbeite, antworte ich hier nicht daraus.",
     forget_others="Was ich dazu habe, hat mir {speaker} gesagt; das lasse ich stehen.",
     forget_all="Ich vergesse immer nur eines auf einmal, damit nichts aus Versehen verloren geht: sag „vergiss "
     "…“ und was. "
@@ -47,6 +50,8 @@ GERMAN_PHRASES = Phrases(
     known="Das hast du mir gesagt, das Neueste zuerst:",
     known_none="Ich habe noch nichts über dich gespeichert. Sag „merk dir, dass …“, und ich behalte es.",
     known_others="(Dazu {count} von anderen Leuten hier.)",
+    known_more="({count} weitere von dir stehen hier nicht; frag mich danach.)",
+    known_older="({count} ältere Einträge, von dir oder anderen, habe ich nicht durchgesehen.)",
     talked="Das wurde gesagt ({span}):",
     talked_none="Soweit ich es von hier aus sehe, wurde da nichts gesagt ({span}).",
     myself="Ich",

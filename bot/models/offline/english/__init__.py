@@ -1,0 +1,5 @@
+"""English."""
+
+from bot.models.offline.english.table import ENGLISH
+
+__all__ = ["ENGLISH"]

@@ -1,0 +1,5 @@
+"""Japanese."""
+
+from bot.models.offline.japanese.table import JAPANESE
+
+__all__ = ["JAPANESE"]
