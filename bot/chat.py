@@ -79,7 +79,7 @@ class Chat:
         `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is what came
         of it, "goes_on" whether an agent says something about it here. `/why` asks about the last answer.
         """
-        if text.strip() == "/why":
+        if text.rstrip() == "/why":
             return {"id": external_id, "answer": await self._last_explained(), "goes_on": False}
         if re.match(r"/(approve|deny)\b", text.strip()) and not _ANSWER.fullmatch(text.strip()):
             words = "That is /approve <request> [once|hour|always] or /deny <request>, with the number on the card."

@@ -68,10 +68,10 @@ def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]
 
 _MESSAGES = """SELECT id, place_id, speaker, content, audience, created_at FROM messages
                WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
-_BEFORE = """SELECT speaker, content, audience FROM messages
-             WHERE place_id = ? AND id < ? AND search_text <> '' ORDER BY id DESC LIMIT 1"""
+_BEFORE = """SELECT speaker, content FROM messages
+             WHERE place_id = ? AND id < ? AND audience = ? AND search_text <> '' ORDER BY id DESC LIMIT 1"""
 _ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience, created_at FROM archival_entries
-              WHERE archived_at IS NULL AND superseded_by IS NULL AND n IN (SELECT value FROM json_each(?))"""
+              WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> '' AND n IN (SELECT value FROM json_each(?))"""
 _BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience FROM memory_blocks
              WHERE deleted_at IS NULL AND n IN (SELECT value FROM json_each(?))"""
 
@@ -80,9 +80,9 @@ def _message(rows: Rows, row: Row) -> Embeddable:
     head = f"[{_day(row)}] "
     said = f"{row['speaker']}: {row['content']}"
     texts = [*_parts("own", head, said)]
-    before = rows.one(_BEFORE, (row["place_id"], row["id"]))
-    # Words of another audience stay out: what is made of them would be theirs to hear.
-    if before is not None and before["audience"] == row["audience"]:
+    # Rows of another audience are passed over: neither their words nor that they are there may show.
+    before = rows.one(_BEFORE, (row["place_id"], row["id"], row["audience"]))
+    if before is not None:
         texts += _parts("window", head, f"{_cut(before)}\n{said}", most=1)
     return Embeddable("message", row["id"], "", row["audience"], tuple(texts))
 

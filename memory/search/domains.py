@@ -99,6 +99,8 @@ def _of_messages(query: Query) -> Iterator[Condition]:
 
 
 def _of_entries(query: Query) -> Iterator[Condition]:
+    if not query.text.strip():
+        yield Condition("t.parent_entry_id IS NULL")  # a list has the whole entry, words are found in its passages
     theirs = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
     if query.person is not None:
         yield Condition(theirs, (query.person,) * 2)

@@ -48,32 +48,42 @@ CREATE TABLE vector_queue (
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO vector_queue (kind, row) SELECT 'message', id FROM messages WHERE search_text <> '';
-INSERT INTO vector_queue (kind, row) SELECT 'entry', n FROM archival_entries WHERE archived_at IS NULL AND superseded_by IS NULL;
+INSERT INTO vector_queue (kind, row) SELECT 'entry', n FROM archival_entries
+    WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> '';
 INSERT INTO vector_queue (kind, row) SELECT 'block', n FROM memory_blocks WHERE deleted_at IS NULL;
 
 CREATE TRIGGER vectors_message_new AFTER INSERT ON messages WHEN new.search_text <> '' BEGIN
     INSERT INTO vector_queue (kind, row) VALUES ('message', new.id) ON CONFLICT DO UPDATE SET failed = 0;
 END;
--- The message after it has been embedded together with this one.
+-- The next message of the same audience has been embedded together with this one.
 CREATE TRIGGER vectors_message_changed AFTER UPDATE OF content, search_text, speaker, audience ON messages
 WHEN new.content <> old.content OR new.search_text <> old.search_text OR new.speaker <> old.speaker OR new.audience <> old.audience BEGIN
     DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
     DELETE FROM vectors WHERE kind = 'message' AND row IN (old.id,
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND search_text <> '' ORDER BY id LIMIT 1));
+        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience AND search_text <> ''
+            ORDER BY id LIMIT 1),
+        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = new.audience AND search_text <> ''
+            ORDER BY id LIMIT 1));
     INSERT INTO vector_queue (kind, row) SELECT 'message', id FROM messages WHERE search_text <> '' AND id IN (old.id,
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND search_text <> '' ORDER BY id LIMIT 1))
+        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience AND search_text <> ''
+            ORDER BY id LIMIT 1),
+        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = new.audience AND search_text <> ''
+            ORDER BY id LIMIT 1))
         ON CONFLICT DO UPDATE SET failed = 0;
 END;
 CREATE TRIGGER vectors_message_gone AFTER DELETE ON messages BEGIN
     DELETE FROM vector_queue WHERE kind = 'message' AND row = old.id;
     DELETE FROM vectors WHERE kind = 'message' AND row IN (old.id,
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND search_text <> '' ORDER BY id LIMIT 1));
+        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience AND search_text <> ''
+            ORDER BY id LIMIT 1));
     INSERT INTO vector_queue (kind, row) SELECT 'message', id FROM messages WHERE id =
-        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND search_text <> '' ORDER BY id LIMIT 1)
+        (SELECT id FROM messages WHERE place_id = old.place_id AND id > old.id AND audience = old.audience AND search_text <> ''
+            ORDER BY id LIMIT 1)
         ON CONFLICT DO UPDATE SET failed = 0;
 END;
 
-CREATE TRIGGER vectors_entry_new AFTER INSERT ON archival_entries BEGIN
+-- An entry that is kept in passages has no search text of its own.
+CREATE TRIGGER vectors_entry_new AFTER INSERT ON archival_entries WHEN new.search_text <> '' BEGIN
     INSERT INTO vector_queue (kind, row) VALUES ('entry', new.n) ON CONFLICT DO UPDATE SET failed = 0;
 END;
 CREATE TRIGGER vectors_entry_changed AFTER UPDATE OF content, search_text, audience, agent_id, archived_at, superseded_by ON archival_entries
@@ -81,7 +91,8 @@ WHEN new.content <> old.content OR new.search_text <> old.search_text OR new.aud
     OR new.archived_at IS NOT old.archived_at OR new.superseded_by IS NOT old.superseded_by BEGIN
     DELETE FROM vector_queue WHERE kind = 'entry' AND row = old.n;
     DELETE FROM vectors WHERE kind = 'entry' AND row = old.n;
-    INSERT INTO vector_queue (kind, row) SELECT 'entry', new.n WHERE new.archived_at IS NULL AND new.superseded_by IS NULL;
+    INSERT INTO vector_queue (kind, row) SELECT 'entry', new.n
+        WHERE new.archived_at IS NULL AND new.superseded_by IS NULL AND new.search_text <> '';
 END;
 CREATE TRIGGER vectors_entry_gone AFTER DELETE ON archival_entries BEGIN
     DELETE FROM vector_queue WHERE kind = 'entry' AND row = old.n;

@@ -95,13 +95,39 @@ def test_words_of_another_audience_or_place_are_in_no_window(tx: Tx) -> None:
     assert [view for _kind, _row, view in held(tx)] == ["own", "own", "own"]
 
 
+def test_a_row_of_another_audience_between_two_does_not_show(tx: Tx) -> None:
+    """Neither while it is there nor when it goes: what is found for a scope does not tell of it."""
+    first, second = say(tx, "the tortoise is ill"), say(tx, "in the garden")
+    embed_all(tx)
+    alone = [(view, row - first) for _kind, row, view in held(tx)]
+    assert alone == [("own", second - first), ("window", second - first), ("own", 0)]
+    third = say(tx, "a secret", audience=person_audience(ANN))
+    fourth = say(tx, "since Monday")
+    embed_all(tx)
+    assert ("message", fourth, "window") in held(tx)
+    assert ("message", third, "window") not in held(tx)
+    before = held(tx)
+    messages.edit_heard(tx, "discord", "2", "another secret", NOON)
+    assert {row for _kind, row, _view in before} - {row for _kind, row, _view in held(tx)} == {third}
+
+
 def test_a_long_row_is_embedded_in_parts_and_found_once(tx: Tx) -> None:
     filler = "grass grows and the sun shines on it all day long. " * 60
-    keep(tx, f"{filler} The tortoise is called Fred. {filler}")
+    said = say(tx, f"{filler} The tortoise is called Fred. {filler}")
     embed_all(tx)
     assert len(held(tx)) > 5
     found = nearest(tx, asking("tortoise called Fred"), HERE)
-    assert len(found) == 1
+    assert [each.row for each in found] == [said]
+
+
+def test_a_long_entry_is_found_by_its_passages_alone(tx: Tx) -> None:
+    filler = "grass grows and the sun shines on it all day long. " * 60
+    keep(tx, f"{filler} The tortoise is called Fred. {filler}")
+    embed_all(tx)
+    whole = {row["n"] for row in tx.all("SELECT n FROM archival_entries WHERE parent_entry_id IS NULL")}
+    assert len(whole) == 1
+    assert whole.isdisjoint(row for _kind, row, _view in held(tx))
+    assert vectors.missing(tx, 8) == []
 
 
 def test_results_of_tools_and_empty_rows_are_not_embedded(tx: Tx) -> None:
