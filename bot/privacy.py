@@ -207,10 +207,13 @@ class Privacy:
             raise UserError(f"Only {dict(policy.table())[action].value} may {action.value}.")
 
 
+_SOURCES = ("discord", "bluesky", "terminal")
+
+
 def named(person: str) -> PersonId:
     """A person as the command line names them. Raises UserError."""
     source, _, identifier = person.partition(":")
-    if not source.isidentifier() or not identifier or person.split() != [person]:
+    if source not in _SOURCES or not identifier or person.split() != [person]:
         raise UserError(f"{person!r} names nobody: a person is named like discord:1234 or terminal:owner")
     return PersonId(person)
 

@@ -45,6 +45,15 @@ class _Slot:
     open: _Open | None = None
 
 
+def require_registry(folder: Path) -> None:
+    """Raise DatabaseCorrupt when the registry is gone and what it registered is not: a new one would begin anew."""
+    if not (folder / "global.db").exists() and any(folder.glob("constellations/*/carina.db")):
+        raise DatabaseCorrupt(
+            f"{folder / 'global.db'} is gone, but constellations are there: restore it from a backup, or move "
+            f"{folder / 'constellations'} away to begin anew"
+        )
+
+
 class Constellations:
     """All constellations of one data folder."""
 
@@ -61,6 +70,7 @@ class Constellations:
     @asynccontextmanager
     async def open(cls, folder: Path, clock: Clock, limit: int = 64) -> AsyncIterator["Constellations"]:
         """Open the registry under `folder`; at most `limit` idle constellations stay open."""
+        require_registry(folder)
         prepare(folder / "global.db", Kind.GLOBAL)
         async with Database.open(folder / "global.db") as registry:
             constellations = cls(folder, registry, limit, clock)

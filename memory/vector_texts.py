@@ -71,7 +71,8 @@ _MESSAGES = """SELECT id, place_id, speaker, content, audience, created_at FROM 
 _BEFORE = """SELECT speaker, content FROM messages
              WHERE place_id = ? AND id < ? AND audience = ? AND search_text <> '' ORDER BY id DESC LIMIT 1"""
 _ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience, created_at FROM archival_entries
-              WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> '' AND n IN (SELECT value FROM json_each(?))"""
+              WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> ''
+              AND n IN (SELECT value FROM json_each(?))"""
 _BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience FROM memory_blocks
              WHERE deleted_at IS NULL AND n IN (SELECT value FROM json_each(?))"""
 

@@ -28,9 +28,12 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/search` finds what was said or stored, as far as you may know it here.
 `/memory list` shows what I keep in mind here; `show`, `history`, `diff`, `rollback`, `revert` and `edit` are there too.
 `/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
-`/status` says how I am doing (for my owner and admins).
+`/archival list` shows what I keep for the long term; `show`, `add` and `delete` are there too.
+`/context` shows what an agent has before its eyes here, `/agents` who lives here.
 `/permits list` shows what waits for your yes; `/approve` and `/deny` answer it.
-`/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too."""
+`/link start` tells me that two accounts are both yours.
+`/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
+**For my owner and admins**: `/status`, `/cost`, `/inbox`, `/pair`, `/people`, `/mode`, `/route`, `/source`, `/halt`."""
 
 
 def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:

@@ -9,7 +9,7 @@ from bot.policy import Caution
 from bot.seeding import new_block
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.describing import description_of, size_of
-from memory import block_shares, blocks
+from memory import block_history, block_shares, blocks
 from memory.blocks import Author, Block, NewBlock, Permission
 from memory.database import Tx
 from memory.document import agent_writer
@@ -18,6 +18,8 @@ Operation: TypeAlias = Literal[
     "append",
     "replace",
     "edit_range",
+    "undo",
+    "redo",
     "archive",
     "load",
     "swap",
@@ -49,7 +51,8 @@ _NEEDS: dict[str, tuple[str, ...]] = {
 
 class ContextArguments(Arguments):
     operation: Operation = Field(
-        description="append: add to the end; replace: new text for old; edit_range: new text for some lines; archive: "
+        description="append: add to the end; replace: new text for old; edit_range: new text for some lines; undo: "
+        "take back your own last change, whatever others wrote since; redo: make it again; archive: "
         "take a working block out of your context; load: bring an archived one back; swap: archive one and load "
         "another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: which lines "
         "of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or lists; share, "
@@ -95,6 +98,9 @@ class ContextTool:
                 return _edited(_edit(tx, author, arguments))
             case "set_field" | "add_item" | "set_item" | "remove_item":
                 return _edited(_set(tx, author, arguments))
+            case "undo" | "redo":
+                step_back = block_history.undo if arguments.operation == "undo" else block_history.redo
+                return _edited(step_back(block_history.by_agent(tx, author, label), author.writer).block)
             case "info":
                 block = blocks.find_block(tx, author.agent, label, author.scope)
                 return _used(block, description_of(tx, block))

@@ -80,6 +80,25 @@ async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tm
     assert content == ["The bridge is closed.\nAnd the ferry too.\n"]
 
 
+async def test_an_agent_takes_its_last_change_back_and_makes_it_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        found = await scene.do(
+            call("context", "1", operation="append", label="scratchpad", content="One."),
+            call("context", "2", operation="append", label="scratchpad", content="Two."),
+            call("context", "3", operation="undo", label="scratchpad"),
+        )
+        assert [ok for _text, ok in found] == [True] * 3
+        stored = "SELECT content FROM memory_blocks WHERE label = 'scratchpad'"
+        assert await service.column(stored) == ["One.\n"]
+        ((text, ok),) = await scene.do(call("context", "4", operation="redo", label="scratchpad"))
+        assert ok, text
+        assert await service.column(stored) == ["One.\nTwo.\n"]
+        ((text, ok),) = await scene.do(call("context", "5", operation="redo", label="scratchpad"))
+        assert not ok
+        assert text == "there is nothing to do again here"
+
+
 async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         scene = Scene(service)

@@ -111,7 +111,7 @@ async def test_everybody_is_for_themselves_and_the_owner_for_anybody(tmp_path: P
         assert f"my llama is called {WORD}" not in await messages_of(service)
 
 
-@pytest.mark.parametrize("name", ["", "ann", "discord:", ":7", "discord:1 2", "dis cord:1"])
+@pytest.mark.parametrize("name", ["", "ann", "discord:", ":7", "discord:1 2", "dis cord:1", "Discord:1", "nobody:1"])
 def test_a_name_that_names_nobody_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="names nobody"):
         named(name)

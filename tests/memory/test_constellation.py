@@ -50,6 +50,19 @@ async def test_a_constellation_is_made_once_and_found_again_at_the_next_start(tm
         assert homes.of_place(["discord:guild:1"], ConstellationId("other")) == first.id
 
 
+async def test_memories_without_their_registry_are_not_forgotten_for_a_new_one(tmp_path: Path) -> None:
+    async with Constellations.open(tmp_path, clock) as homes:
+        await homes.ensure("home", OWNER)
+    (tmp_path / "global.db").rename(tmp_path / "lost.db")
+    with pytest.raises(DatabaseCorrupt, match="restore it from a backup"):
+        async with Constellations.open(tmp_path, clock):
+            pass
+    assert not (tmp_path / "global.db").exists()
+    (tmp_path / "lost.db").rename(tmp_path / "global.db")
+    async with Constellations.open(tmp_path, clock) as homes:
+        assert [each.name for each in homes.all()] == ["home"]
+
+
 async def test_two_constellations_are_two_files_that_share_nothing(homes: Constellations) -> None:
     first, second = await made(homes, 2)
     assert first.path != second.path
