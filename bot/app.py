@@ -15,6 +15,7 @@ from bot.chat import Chat
 from bot.community import open_community
 from bot.config import Config
 from bot.costs import Costs
+from bot.damage import DamageWatch
 from bot.desk import Desk
 from bot.embedding import Embedding, open_embedding
 from bot.errors import ConfigError
@@ -58,6 +59,7 @@ class App:
     chat: Chat
     desks: Desks
     embedding: Embedding
+    damage: DamageWatch
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -83,6 +85,7 @@ class App:
                 listening.append(tasks.create_task(self.desks.community.privacy.eraser.run(), name="erasures"))
                 listening.append(tasks.create_task(self.desks.community.admission.run(), name="strangers"))
                 listening.append(tasks.create_task(self.embedding.run(), name="embedding"))
+                listening.append(tasks.create_task(self.damage.run(), name="damage"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -146,7 +149,8 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         endpoints |= {front.source.name: front.endpoint for front in connected}
         chat = Chat(constellations, house_id, router, terminal, events, desks)
-        yield App(router, chat, desks, embedding, connected, events, endpoints, folder)
+        damage = DamageWatch(constellations, house_id, house.notices, clock, approvals.resume)
+        yield App(router, chat, desks, embedding, damage, connected, events, endpoints, folder)
 
 
 def _kit(

@@ -16,6 +16,7 @@ class Damage:
     `label` is empty for a block of somebody's direct messages.
     """
 
+    id: int
     label: str
     audience: Audience
     findings: tuple[str, ...]
@@ -32,12 +33,13 @@ class Damage:
 def damage_since(rows: Rows, since: datetime) -> list[Damage]:
     """What was found since then, newest first."""
     found = rows.all(
-        "SELECT r.findings, r.outcome, r.at, r.audience, b.label FROM memory_block_repairs r"
+        "SELECT r.id, r.findings, r.outcome, r.at, r.audience, b.label FROM memory_block_repairs r"
         " JOIN memory_blocks b ON b.id = r.block_id WHERE r.at >= ? ORDER BY r.id DESC",
         (to_text(since),),
     )
     return [
         Damage(
+            id=row["id"],
             label=row["label"] if Scope(OWNER).may_use(row["audience"]) else "",
             audience=row["audience"],
             findings=tuple(json.loads(row["findings"])),
