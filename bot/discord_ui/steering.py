@@ -17,7 +17,7 @@ from sources.discord.settings import DiscordSettings, Mode
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Choices: TypeAlias = list[app_commands.Choice[str]]
 Reach: TypeAlias = Literal["channel", "category", "server"]
-Place: TypeAlias = discord.TextChannel | discord.VoiceChannel | discord.ForumChannel | discord.Thread
+Channel: TypeAlias = discord.abc.GuildChannel | discord.Thread
 
 _CONFIGURED = "configured"
 _SAYS = {
@@ -26,6 +26,37 @@ _SAYS = {
     Mode.LISTEN: "everything is heard, only what is addressed to me is answered",
     Mode.OFF: "nothing is heard",
 }
+
+
+class _Channels(app_commands.Transformer):
+    """Where anybody can talk. Media channels are not among what Discord's own description lets an option name."""
+
+    @property
+    def type(self) -> discord.AppCommandOptionType:
+        return discord.AppCommandOptionType.channel
+
+    @property
+    def channel_types(self) -> list[discord.ChannelType]:
+        kinds = discord.ChannelType
+        return [
+            kinds.text,
+            kinds.news,
+            kinds.voice,
+            kinds.forum,
+            kinds.public_thread,
+            kinds.private_thread,
+            kinds.news_thread,
+        ]
+
+    async def transform(self, _interaction: Interaction, value: Any, /) -> Channel:
+        found = value.resolve()
+        if found is None:
+            raise app_commands.TransformerError(value, self.type, self)
+        channel: Channel = found
+        return channel
+
+
+Place: TypeAlias = app_commands.Transform[Channel, _Channels]
 
 
 def install_steering(tree: app_commands.CommandTree[Any], steering: Steering, settings: DiscordSettings) -> None:
