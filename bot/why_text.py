@@ -12,7 +12,7 @@ from sources.text import one_line
 SHORT = 160
 """Characters of a quotation in a list."""
 
-_NOTHING = "I looked up nothing for that answer: it comes from the conversation here and what the language model knows."
+_NOTHING = "That answer uses nothing that I keep: it comes from the conversation here, and from the model that spoke."
 _UNRECORDED = "What that answer was made from is erased, with the data of the person it was for."
 
 

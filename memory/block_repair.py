@@ -1,11 +1,13 @@
 """Damage to a block's stored document: found, set aside, and the block built again from what is sound."""
 
+import functools
 import json
 from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
 
+from memory import containers
 from memory.block_rows import (
     archives_of,
     checkpoint_of,
@@ -20,9 +22,10 @@ from memory.block_rows import (
 from memory.clock import to_text
 from memory.database import Row, Rows, Tx, Value
 from memory.document import SYSTEM, Blob, BlobKind, BlockDocument, Stamp, blob_digest, salvage
-from memory.errors import BlockCorrupt, BlockNotFound
+from memory.errors import BlockCorrupt, BlockNotFound, Refused
 from memory.ids import BlockId, snowflakes
 from memory.past import Archive, open_archive
+from memory.schemas import TextSchema, parse_schema
 from memory.warm_blocks import OpenBlock, WarmBlocks
 
 _log = structlog.get_logger(__name__)
@@ -55,9 +58,7 @@ def _repair_document(tx: Tx, block: BlockId, now: datetime) -> list[str]:
     else:
         return []
     if found is None:
-        raise BlockCorrupt(
-            f"no stored change of block {block} can be read; its last text still stands, as it was shown"
-        )
+        return _begin_anew(tx, head, now)
     for blob, reason in found.bad:
         _quarantine(tx, head, blob, reason, now)
     repairs = [reason for _, reason in found.bad]
@@ -68,6 +69,23 @@ def _repair_document(tx: Tx, block: BlockId, now: datetime) -> list[str]:
         tx.run("DELETE FROM memory_block_writers WHERE block_id = ?", (block,))
     _restore(tx, head, found.document, now)
     return repairs
+
+
+def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
+    """Nothing stored can be read: a new document of what was shown last. The words stay, their past is lost."""
+    block = head["id"]
+    schema = parse_schema(tx.all("SELECT schema FROM memory_blocks WHERE id = ?", (block,))[0]["schema"])
+    for blob in (*checkpoints(tx, block), *updates_after(tx, block, after=0)):
+        _quarantine(tx, head, blob, "nothing stored of the block can be read", now)
+    tx.run("DELETE FROM memory_block_writers WHERE block_id = ?", (block,))
+    begin = None if isinstance(schema, TextSchema) else functools.partial(containers.begin, schema=schema, given={})
+    try:
+        _restore(tx, head, BlockDocument(), now, begin)
+    except Refused as error:
+        raise BlockCorrupt(
+            f"no stored change of block {block} can be read; its last text still stands, as it was shown ({error})"
+        ) from error
+    return ["no stored change could be read: it was begun anew from its last text, and its history is lost"]
 
 
 def _repair_archives(tx: Tx, block: BlockId, now: datetime) -> list[str]:
@@ -146,10 +164,12 @@ def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> No
     tx.run(f"DELETE FROM {table} WHERE block_id = ? AND {key} = ?", (head["id"], blob.seq))
 
 
-def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
-    """Bring back what the rendered text still has, and start afresh from a checkpoint."""
+def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime, begin: containers.Edit | None = None) -> None:
+    """Bring back what the rendered text still has, and start afresh from a checkpoint; `begin` makes a new document."""
     block, stamp = head["id"], Stamp(SYSTEM, None, head["next_seq"], now)
     document.act_as(peer_of(tx, block, SYSTEM))
+    if begin is not None:
+        document.change(begin)
     document.write(head["content"])
     data = document.commit(stamp)
     if data:

@@ -9,7 +9,7 @@ import typer
 from bot.cli.asking import ask
 from bot.cli.printing import print_found, print_listed
 from bot.config import Config
-from bot.errors import CallError
+from bot.errors import CallError, UserError
 from bot.remembering_text import blame_text, diff_text, done_text, history_text
 
 Administer: TypeAlias = Callable[..., None]
@@ -160,3 +160,6 @@ async def _verify(config: Config, repair: bool, *, as_json: bool) -> None:
     found = await ask(config, "memory.verify", within=None, repair=repair)
     rows = found if as_json else [{**row, "found": "; ".join(row["found"])} for row in found]
     print_listed(rows, as_json=as_json, empty="There are no blocks yet.")
+    if damaged := sum(row["state"] == "damaged" for row in found):
+        them = "one block is" if damaged == 1 else f"{damaged} blocks are"
+        raise UserError(f"{them} damaged; `carina memory verify --repair` builds anew what can be")

@@ -3,6 +3,7 @@
 from typing import Any, TypeAlias
 
 import discord
+import structlog
 from discord import app_commands
 
 from bot.archive import Archive, shown_lines
@@ -23,6 +24,7 @@ Command: TypeAlias = app_commands.Command[Any, ..., None]
 Choices: TypeAlias = list[app_commands.Choice[str]]
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
+_log = structlog.get_logger("bot.discord_ui.archive")
 FORM = "carina:archival:add"
 _FIELD = 4_000  # characters that Discord takes in one field of a form
 
@@ -73,7 +75,7 @@ def _add(archive: Archive, settings: DiscordSettings) -> Command:
         """What is to be kept; it is heard as long as the form is open."""
 
         content: discord.ui.Label[Any] = discord.ui.Label(
-            text="What to keep, in words that make sense in a year",
+            text="What to keep, in full sentences",
             component=discord.ui.TextInput(custom_id="text", style=discord.TextStyle.long, max_length=_FIELD),
         )
         label: discord.ui.Label[Any] = discord.ui.Label(
@@ -91,8 +93,8 @@ def _add(archive: Archive, settings: DiscordSettings) -> Command:
     async def command(interaction: Interaction) -> None:
         try:
             await interaction.response.send_modal(Form(custom_id=FORM, timeout=1800))
-        except REFUSED:
-            return  # it came too late: no form was shown, and nothing was done
+        except REFUSED as reason:
+            _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
 
     return command
 

@@ -75,6 +75,8 @@ def test_killed_at_its_write_an_edit_is_whole_or_not_there(folder: Path, side: s
 async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> None:
     async with town(tmp_path) as t:
         await t.service.start()
+        code, _out, _error = await t.service.run("chat", "--once", "hello")  # the first turn makes the blocks
+        assert code == 0
         code, out, error = await t.service.run("memory", "edit", "scratchpad", "--text", "Buy milk.")
         assert (code, out, error) == (0, "Block scratchpad is at version 1 now.\n", "")
         code, out, _error = await t.service.run("memory", "show", "scratchpad", "--json")

@@ -70,7 +70,7 @@ async def test_an_answer_without_memories_says_so(tmp_path: Path) -> None:
     async with running(tmp_path, Setting()) as service:
         await service.heard(said("hello", 1))
         text = text_of(await why_of(service).newest(curious()))
-        assert text.startswith("I looked up nothing for that answer")
+        assert text.startswith("That answer uses nothing that I keep")
         assert "No tool ran." in text
 
 

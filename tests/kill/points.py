@@ -38,7 +38,6 @@ EXEMPT = {
     "identities.offer": "`/link start` and `carina link start`",
     "identities.say": "`/link say` and `carina link say`",
     "identities.unlink": "`/link remove` and `carina link remove`",
-    "identities.part": "a step of an unlinking, and of every start",
     # Blocks changed by hand; each is one transaction, and `tests/bot/test_memory_cli.py` kills the program there.
     "memory.change": "`carina memory edit`, `rollback`, `undo` and `revert`, and `/memory`",
     "damage.tell": "a notice to the owner, queued once by its key",

@@ -38,7 +38,7 @@ from memory.changes import Deed
 from memory.database import Tx
 from memory.document import SYSTEM, job_writer, person_writer
 from memory.errors import BlockRefused, BlockTooLong, Refused
-from memory.ids import PersonId
+from memory.ids import PersonId, TurnId
 from memory.requests import ApprovalNeeded
 from tests.memory.test_past import ADA, BLOCK_SPEC, GUILD, NOW, SMALL, WRITERS, author, database
 
@@ -249,8 +249,10 @@ def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
     with pytest.raises(BlockRefused, match="is append here: no overwrite"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     tx.run("UPDATE memory_blocks SET permission = 'human'")
-    with pytest.raises(ApprovalNeeded):
+    with pytest.raises(BlockRefused, match="no turn asks for one"):
         undo(by_agent(tx, author(), "notes"), AGENT)
+    with pytest.raises(ApprovalNeeded):
+        undo(by_agent(tx, replace(author(), turn=TurnId(1)), "notes"), AGENT)
     assert content(tx) == "ab"
 
 

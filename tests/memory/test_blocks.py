@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memory.agents import Agent, seed_agent
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, channel_audience, guild_audience, person_audience
+from memory.block_damage import damage_since
 from memory.block_log import (
     CheckpointPolicy,
     count_person,
@@ -47,7 +48,9 @@ from memory.document import SYSTEM, agent_writer, job_writer, person_writer
 from memory.errors import BlockCorrupt, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.faults import commit_point
 from memory.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
+from memory.logs import TOOLS, Logged, append_log
 from memory.requests import ApprovalNeeded, Permit
+from tests.memory.block_parts import restart
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MIGRATIONS = Path(__file__).parents[2] / "migrations" / "constellation"
@@ -505,15 +508,32 @@ def test_after_a_lossy_repair_no_number_of_an_operation_is_given_twice(tx: Tx) -
     assert verify_block(tx, block.id) == []
 
 
-def test_when_nothing_is_sound_the_edit_fails_and_the_text_stays(tx: Tx) -> None:
+def test_when_nothing_is_sound_the_block_is_begun_anew_from_its_last_text(tx: Tx) -> None:
     block = filled(tx, 2)
     assert tx.run(SET_UPDATE, (b"noise", 1))
-    with pytest.raises(BlockCorrupt, match="its last text still stands"):
-        append_block(tx, author(), "notes", "on")
-    assert find_block(tx, ADA, "notes", IN_GUILD).content == "0 1 "
     assert verify_block(tx, block.id) == ["update 1 does not match its checksum"]
-    with pytest.raises(BlockCorrupt):
-        repair_block(tx, block.id, NOW)
+    assert append_block(tx, author(), "notes", "on").content == "0 1 on"
+    assert verify_block(tx, block.id) == []
+    (damage,) = damage_since(tx, NOW)
+    assert damage.findings == (
+        "no stored change could be read: it was begun anew from its last text, and its history is lost",
+    )
+    assert len(tx.all("SELECT 1 FROM memory_block_quarantine")) == 2
+    restart(tx)
+    assert append_block(tx, author(), "notes", "!").content == "0 1 on!"
+
+
+def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> None:
+    """The end of a turn writes to it: no damage there may keep an agent from answering."""
+    logged = Logged(ADA, GUILD, TurnId(3))
+    append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW)
+    tx.run("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
+    restart(tx)
+    append_log(tx, TOOLS, logged, [{"tool": "recall", "operation": "read", "worked": True}], NOW)
+    (found,) = tx.all("SELECT id, content FROM memory_blocks")
+    assert "search" in found["content"]
+    assert "recall" in found["content"]
+    assert verify_block(tx, found["id"]) == []
 
 
 def test_verifying_compares_the_row_with_the_document(tx: Tx) -> None:

@@ -147,7 +147,7 @@ def names_all(question: Question, fact: Fact) -> bool:
     return (
         (owned or _names_value(question, fact))
         and bool(question.terms)
-        and all(_among(term.stem, fact.stems, language) for term in question.terms)
+        and all(_among(term.stem, fact.stems, language) for term in question.terms if term.stem)
     )
 
 
