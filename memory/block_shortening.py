@@ -1,15 +1,14 @@
 """Keeping documents short: what is old leaves them for archives, and goes for good when its time is over."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memory.block_rows import archived_up_to, insert_archive
-from memory.changes import Step, played
+from memory.changes import played
 from memory.clock import to_text
 from memory.database import Tx
-from memory.document import Base, BlockDocument, blob_digest
-from memory.past import Archive, Past, archived
+from memory.document import Base, blob_digest
+from memory.past import Archive, Past, archived, own_past
 from memory.warm_blocks import OpenBlock
 
 _RECENT_SHARE = 4  # of the bytes a document may have, for those of its changes that stay
@@ -42,8 +41,6 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     """A snapshot of the document for a checkpoint, without what is old, and where its history begins."""
     document = opened.document
     base, whole = document.base, document.snapshot()
-    if document.structured:  # its changes are no text that could be archived
-        return whole, base
     oldest = None if limits.keep is None else now - limits.keep
     if oldest is not None:
         sql = "DELETE FROM memory_block_archives WHERE block_id = ? AND newest_at < ?"
@@ -51,21 +48,21 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     too_long = document.version - base.version > limits.changes or len(whole) > limits.size
     if not too_long and oldest is None:
         return whole, base
-    steps = document.steps()
-    cut = base.version if oldest is None else _aged(steps, oldest, base.version)
+    past = own_past(document)
+    cut = base.version if oldest is None else _aged(past, oldest)
     if too_long:
-        _archive(tx, opened, steps, max(cut, archived_up_to(tx, opened.id)), now)
-        cut = max(cut, _recent(steps, limits))
-    if cut == base.version:
+        _archive(tx, opened, past, max(cut, archived_up_to(tx, opened.id)), now)
+        cut = max(cut, _recent(past, limits))
+    if cut <= base.version:
         return whole, base
-    return document.shallow(cut), _base(document, steps, cut)
+    return document.shallow(cut), _base(past, cut)
 
 
-def _archive(tx: Tx, opened: OpenBlock, steps: Sequence[Step], after: int, now: datetime) -> None:
+def _archive(tx: Tx, opened: OpenBlock, past: Past, after: int, now: datetime) -> None:
     """Write down all changes after that one, or after the last one before it that the document still has."""
     document = opened.document
-    base = _base(document, steps, after)
-    newer = [step for step in steps if step.change.seq > base.version]
+    base = _base(past, after)
+    newer = [step for step in past.steps if step.change.seq > base.version]
     if not newer:
         return
     data = archived(Past(base.version, base.text, tuple(newer)), document.exported(base.version))
@@ -73,21 +70,21 @@ def _archive(tx: Tx, opened: OpenBlock, steps: Sequence[Step], after: int, now: 
     insert_archive(tx, opened, archive, newer[-1].change.at, now)
 
 
-def _base(document: BlockDocument, steps: Sequence[Step], version: int) -> Base:
-    older = [step for step in steps if step.change.seq <= version]
-    return Base(older[-1].change.seq if older else document.base.version, played(document.base.text, older))
+def _base(past: Past, version: int) -> Base:
+    older = [step for step in past.steps if step.change.seq <= version]
+    return Base(older[-1].change.seq if older else past.start, played(past.text, older))
 
 
-def _aged(steps: Sequence[Step], oldest: datetime, base: int) -> int:
+def _aged(past: Past, oldest: datetime) -> int:
     """The newest version all of whose changes are too old."""
-    return max((step.change.seq for step in steps if step.change.at < oldest), default=base)
+    return max((step.change.seq for step in past.steps if step.change.at < oldest), default=past.start)
 
 
-def _recent(steps: Sequence[Step], limits: Limits) -> int:
+def _recent(past: Past, limits: Limits) -> int:
     """The version after which the changes are those that stay."""
     left = limits.size // _RECENT_SHARE
-    for kept, step in enumerate(reversed(steps)):
+    for kept, step in enumerate(reversed(past.steps)):
         left -= sum(len(splice.insert) + 50 for splice in step.splices)  # 50: about what an operation takes by itself
         if left < 0 or kept == limits.recent:
             return step.change.seq
-    return steps[0].change.seq
+    return past.steps[0].change.seq if past.steps else past.start

@@ -1,7 +1,8 @@
 """What one change of a block is: who made it, when, why, and the operations that it consists of.
 
 Changes follow one another: each was made on the text that the one before it left, since a file has one writer. The
-operations come from Loro's own interchange format (schema version 1), in which the places are those of that text.
+operations come from Loro's own interchange format (schema version 1), in which the places are those of that text. Of a
+structured block they are those of the text that is shown of it, and come from the messages of its commits.
 """
 
 import itertools
@@ -23,7 +24,11 @@ SYSTEM = Writer("system")
 CONTAINER = "content"
 """The name of a block's text in its document."""
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_TEXT = f"cid:root-{CONTAINER}:Text"
+
+# As it is, not escaped: it is shorter, and whoever searches stored bytes for words finds them.
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_PROBE = 64  # characters that are compared before a whole text is
 
 
 def agent_writer(agent: AgentId) -> Writer:
@@ -64,6 +69,26 @@ class Note:
 EDIT = Note()
 
 
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """At character `place`, `delete` characters go and `insert` comes."""
+
+    place: int
+    delete: int
+    insert: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a change of a structured block did to the text that is shown of it.
+
+    `before` is that whole text as it was, where the change before says nothing of it; None everywhere else.
+    """
+
+    splices: tuple[Splice, ...]
+    before: str | None = None
+
+
 @dataclass(frozen=True)
 class Stamp:
     """What a commit says about itself. `seq` is the number of the update row that will hold it."""
@@ -73,10 +98,14 @@ class Stamp:
     seq: int
     at: datetime
 
-    def message(self, note: Note = EDIT) -> str:
+    def message(self, note: Note = EDIT, shown: Shown | None = None) -> str:
         said: dict[str, Any] = {"w": self.writer, "t": self.turn, "n": self.seq}
         if note.deed is not Deed.EDIT:
             said |= {"k": note.deed, "o": note.of} | ({"x": note.whose} if note.whose else {})
+        if shown is not None:
+            said["s"] = [[splice.place, splice.delete, splice.insert] for splice in shown.splices]
+            if shown.before is not None:
+                said["b"] = shown.before
         return _encode(said)
 
 
@@ -92,21 +121,13 @@ class Change:
     note: Note = EDIT
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
-    """At character `place`, `delete` characters go and `insert` comes."""
-
-    place: int
-    delete: int
-    insert: str
-
-
 @dataclass(frozen=True)
 class Step:
-    """A change with its operations, in the order in which they were made."""
+    """A change with its operations, in the order in which they were made; `before` is as in `Shown`."""
 
     change: Change
     splices: tuple[Splice, ...]
+    before: str | None = None
 
 
 def played(text: str, steps: Iterable[Step]) -> str:
@@ -115,6 +136,43 @@ def played(text: str, steps: Iterable[Step]) -> str:
         for splice in step.splices:
             text = text[: splice.place] + splice.insert + text[splice.place + splice.delete :]
     return text
+
+
+def difference(before: str, after: str) -> tuple[Splice, ...]:
+    """The way from one text to another, as one splice between what both begin and end with.
+
+    As two where it is shorter: of a log the oldest lines go and new ones come, and all between them has moved.
+    """
+    start = common_prefix(before, after)
+    end = common_prefix(before[start:][::-1], after[start:][::-1])
+    one = Splice(start, len(before) - start - end, after[start : len(after) - end])
+    if one.delete and one.insert and (gone := _scrolled(before, after)):
+        kept = len(before) - gone
+        if len(after) - kept < len(one.insert):
+            return Splice(0, gone, ""), Splice(kept, 0, after[kept:])
+    return (one,) if one.delete or one.insert else ()
+
+
+def _scrolled(before: str, after: str) -> int:
+    """How many characters of whole lines went when the new text begins with all the rest; 0 when it does not."""
+    place = before.find("\n") + 1
+    while 0 < place < len(before):
+        if after.startswith(before[place : place + _PROBE]) and after.startswith(before[place:]):
+            return place
+        place = before.find("\n", place) + 1
+    return 0
+
+
+def common_prefix(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def change_of(message: str | None, timestamp: int, length: int) -> Change:
@@ -130,27 +188,48 @@ def change_of(message: str | None, timestamp: int, length: int) -> Change:
     return Change(writer, None if turn is None else TurnId(turn), seq, at, length, note)
 
 
+def shown_of(message: str | None) -> Shown | None:
+    """What a commit's message says of the text that is shown; None when it says nothing. Raises BlockCorrupt."""
+    try:
+        said = json.loads(message or "")
+        if "s" not in said:
+            return None
+        splices = tuple(Splice(int(place), int(delete), str(insert)) for place, delete, insert in said["s"])
+        return Shown(splices, said.get("b"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise BlockCorrupt(f"a change does not say what it did: {message!r}") from error
+
+
 def steps_of(updates: str) -> list[Step]:
-    """The changes in an export of Loro, oldest first. Raises BlockCorrupt; Refused for what is no text."""
+    """The changes in an export of Loro, oldest first. Raises BlockCorrupt; Refused for what is no text.
+
+    Of a structured block those after the last whose message does not say what it did to the text that is shown.
+    """
     try:
         found = json.loads(updates)
         changes = sorted(found["changes"], key=lambda each: each["lamport"])
-        steps = [_step(change) for change in changes]
-        _require_line(changes)
+        steps = _steps(changes)
+        _require_line(changes[len(changes) - len(steps) :])
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise BlockCorrupt(f"the changes of a document cannot be read: {error}") from error
     return steps
 
 
-def _step(change: dict[str, Any]) -> Step:
-    splices = tuple(splice for op in change["ops"] for splice in _splices(op))
-    length = sum(max(splice.delete, len(splice.insert)) for splice in splices)
-    return Step(change_of(change["msg"], change["timestamp"], length), splices)
+def _steps(changes: list[dict[str, Any]]) -> list[Step]:
+    told = [shown_of(change["msg"]) for change in changes]
+    if any(told) or any(op["container"] != _TEXT for change in changes for op in change["ops"]):
+        untold = max((at for at, shown in enumerate(told, 1) if shown is None), default=0)
+        pairs = zip(changes[untold:], told[untold:], strict=True)
+        return [_step(change, shown) for change, shown in pairs if shown is not None]
+    return [_step(change, Shown(tuple(s for op in change["ops"] for s in _splices(op)))) for change in changes]
+
+
+def _step(change: dict[str, Any], shown: Shown) -> Step:
+    length = sum(max(splice.delete, len(splice.insert)) for splice in shown.splices)
+    return Step(change_of(change["msg"], change["timestamp"], length), shown.splices, shown.before)
 
 
 def _splices(op: dict[str, Any]) -> Iterator[Splice]:
-    if op["container"] != f"cid:root-{CONTAINER}:Text":
-        raise Refused("this block is not plain text: its single changes cannot be taken apart")
     content = op["content"]
     match content["type"]:
         case "insert":
@@ -174,4 +253,13 @@ def _require_line(changes: list[dict[str, Any]]) -> None:
 
 
 def _size(content: dict[str, Any]) -> int:
-    return len(content["text"]) if content["type"] == "insert" else abs(content["len"])
+    """How many of Loro's counted operations it is: one for each character or item, else one."""
+    match content:
+        case {"type": "insert", "text": str(text)}:
+            return len(text)
+        case {"type": "insert", "pos": _, "value": list(items)}:
+            return len(items)
+        case {"type": "delete", "len": int(size)}:
+            return abs(size)
+        case _:
+            return 1

@@ -15,7 +15,19 @@ from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, VersionRange, V
 from memory import containers
 
 # Some of these are imported from here by others: whoever edits a document needs them.
-from memory.changes import CONTAINER, EDIT, Change, Note, Splice, Step, change_of, steps_of
+from memory.changes import (
+    CONTAINER,
+    EDIT,
+    Change,
+    Note,
+    Shown,
+    Splice,
+    Step,
+    change_of,
+    difference,
+    shown_of,
+    steps_of,
+)
 from memory.changes import SYSTEM as SYSTEM
 from memory.changes import Stamp as Stamp
 from memory.changes import Writer as Writer
@@ -125,6 +137,12 @@ class BlockDocument:
         self.version = 0
         """The number of the last change."""
         self._note = EDIT
+        self._before: str | None = None
+        """What a structured block showed before the edits since the last commit; None while there are none."""
+        self._told = True
+        """Whether the change before those says what it did to that; one that an older program made does not."""
+        self._shown: str | None = None
+        """What it shows, as long as nothing changed since it was read: it takes long, and is asked for often."""
 
     @classmethod
     def load(cls, checkpoint: Blob | None, updates: Sequence[Blob], peer: int | None = None) -> "BlockDocument":
@@ -152,6 +170,7 @@ class BlockDocument:
         if status.pending is not None:  # Loro does not call this an error
             raise UnsoundBlob(blob.kind, blob.seq, "builds on a change that is missing")
         self.version = blob.seq
+        self._shown = None
 
     def act_as(self, peer: int) -> None:
         """Make further edits as this peer; only between commits."""
@@ -161,8 +180,9 @@ class BlockDocument:
     def text(self) -> str:
         """The text; of a structured block what is shown of its parts."""
         with _Guard("reading"):
-            structured = containers.text_of(self._loro)
-            return self._text.to_string() if structured is None else structured
+            if self._shown is None:
+                self._shown = containers.text_of(self._loro)
+            return self._text.to_string() if self._shown is None else self._shown
 
     @property
     def structured(self) -> bool:
@@ -172,6 +192,7 @@ class BlockDocument:
 
     def change(self, edit: containers.Edit) -> None:
         """Change the parts of a structured block by a function of `memory.containers`."""
+        self._remember()
         with _Guard("changing"):
             edit(self._loro)
 
@@ -196,10 +217,10 @@ class BlockDocument:
     def write(self, text: str) -> None:
         """Make `text` the whole value, by as few operations as can be found in 20 ms."""
         require_text(text)
+        if self.structured:
+            self.change(lambda loro: containers.keep_lost(loro, text))
+            return
         with _Guard("writing"):
-            if containers.declared(self._loro) is not None:
-                containers.keep_lost(self._loro, text)
-                return
             try:
                 self._text.update(text, timeout_ms=_UPDATE_MS)
             except ValueError:  # the time was up; the text is as it was
@@ -218,14 +239,27 @@ class BlockDocument:
         self._note = note
 
     def _splice_middle(self, text: str) -> None:
-        before = self._text.to_string()
-        start = _common_prefix(before, text)
-        end = _common_prefix(before[start:][::-1], text[start:][::-1])
-        self._text.splice(start, len(before) - start - end, text[start : len(text) - end])
+        for each in difference(self._text.to_string(), text):
+            self._text.splice(each.place, each.delete, each.insert)
+
+    def _remember(self) -> None:
+        """Keep what a structured block shows before it is changed, for the commit to say what became of it."""
+        if self._before is None:
+            self._before = self.text()
+            with _Guard("looking at the last change"):
+                newest = [change for head in self._heads() if (change := self._loro.get_change(head)) is not None]
+            last = max(newest, key=lambda change: change.lamport, default=None)
+            self._told = last is None or shown_of(last.message) is not None
+        self._shown = None
+
+    def _what_became(self) -> Shown | None:
+        """What the edits since the last commit did to the text that is shown; None for a plain text."""
+        before, self._before = self._before, None
+        return None if before is None else Shown(difference(before, self.text()), None if self._told else before)
 
     def commit(self, stamp: Stamp) -> bytes:
         """Close the edits since the last commit as one change; gives just that change, empty if nothing changed."""
-        message, self._note = stamp.message(self._note), EDIT
+        message, self._note = stamp.message(self._note, self._what_became()), EDIT
         with _Guard("committing"):
             self._loro.commit_with(origin=stamp.writer, timestamp=int(stamp.at.timestamp()), commit_msg=message)
             since, self._since = self._since, self._loro.oplog_vv
@@ -284,14 +318,15 @@ class BlockDocument:
             return False  # True would stop
 
         with _Guard("listing changes"):
-            # Where the history is cut off, some writers have all of theirs before the cut.
-            cut = VersionRange.from_vv(self._loro.shallow_since_vv).inner()
-            spans = VersionRange.from_vv(self._loro.oplog_vv).inner()
-            heads = [
-                ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])
-            ]
-            self._loro.travel_change_ancestors(heads, collect)
+            self._loro.travel_change_ancestors(self._heads(), collect)
         return sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))
+
+    def _heads(self) -> list[ID]:
+        """The last operation of each writer that the history has one of."""
+        # Where the history is cut off, some writers have all of theirs before the cut.
+        cut = VersionRange.from_vv(self._loro.shallow_since_vv).inner()
+        spans = VersionRange.from_vv(self._loro.oplog_vv).inner()
+        return [ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])]
 
 
 @dataclass(frozen=True)
@@ -334,11 +369,6 @@ def _occurrences(text: str, part: str) -> list[int]:
         places.append(place)
         place = text.find(part, place + len(part))
     return places
-
-
-def _common_prefix(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _excerpt(text: str, limit: int = 80) -> str:

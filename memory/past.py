@@ -89,9 +89,7 @@ class Past:
 
 def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     """The past of a document and of its archives, oldest first; the way back ends at the first that is no good."""
-    if document.structured:
-        raise Refused("a block of fields, items or sections keeps who changed it and when, but no earlier texts")
-    past = Past(document.base.version, document.base.text, tuple(document.steps()))
+    past = own_past(document)
     if played(past.text, past.steps) != document.text():
         raise BlockCorrupt("the changes of the document do not give its text")
     for archive in reversed(archives):
@@ -101,7 +99,24 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
             past = _joined(archive, past)
         except BlockCorrupt as error:
             return replace(past, why=str(error))
-    return replace(past, why="what was before is not kept") if past.start else past
+    return replace(past, why=past.why or "what was before is not kept") if past.start else past
+
+
+def own_past(document: BlockDocument) -> Past:
+    """As much of its past as a document carries itself.
+
+    Of a structured block it begins after the last change that an older program made, which does not say what it did.
+    """
+    steps = tuple(document.steps())
+    if steps and steps[0].before is None:
+        return Past(document.base.version, document.base.text, steps)
+    after = steps[0].change.seq if steps else document.version + 1
+    untold = [change.seq for change in document.changes() if change.seq < after]
+    if not untold:
+        return Past(document.base.version, document.base.text, steps)
+    before = steps[0].before if steps else None
+    text = document.text() if before is None else before
+    return Past(untold[-1], text, steps, f"the texts before version {untold[-1]} were not written down")
 
 
 def _joined(archive: Archive, newer: Past) -> Past:

@@ -43,6 +43,39 @@ def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     assert {row["state"] for row in said(folder, "verify")} == {"sound"}
 
 
+GARDEN = """
+[[agents]]
+name = "Carina"
+[[agents.blocks]]
+template = "custom"
+label = "garden"
+description = "The garden"
+audience = "public"
+schema = { type = "composite", sections = [
+    { name = "notes" },
+    { name = "weather", schema = { type = "map", fields = [{ name = "rain", type = "number", default = 0 }] } },
+] }
+"""
+
+
+def test_the_past_of_sections_and_of_a_log(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(GARDEN, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").returncode == 0
+    text = "## notes\n## weather\nrain: 0\n"
+    (change,) = said(tmp_path, "history", "garden")["changes"]
+    assert (change["writer"], change["length"], change["did"]) == (
+        "the system", len(text), f"+{len(text)} “## notes ## weather rain: 0”"
+    )  # fmt: skip
+    assert said(tmp_path, "show", "garden", "--version", "0")["text"] == ""
+    assert said(tmp_path, "diff", "garden", "0")["parts"] == [
+        {"line": 1, "removed": [], "added": ["## notes", "## weather", "rain: 0"]}
+    ]
+    assert [(part["text"], part["version"]) for part in said(tmp_path, "blame", "garden")["parts"]] == [(text, 1)]
+    log = said(tmp_path, "history", "tool_execution_log")["changes"]
+    assert [(each["version"], each["did"][:4]) for each in log] == [(2, "+66 "), (1, "noth")]
+    assert {row["state"] for row in said(tmp_path, "verify")} == {"sound"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -1,0 +1,217 @@
+"""The past of blocks with fields, lists, sections and logs: every version reads as the row read then."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.block_log import CheckpointPolicy
+from memory.block_repair import verify_block
+from memory.block_rows import archives_of, load_block
+from memory.block_shortening import Limits
+from memory.blocks import Block, add_item, append_to_field, find_block, remove_item, set_field, set_item
+from memory.changes import EDIT, Change, Shown, Stamp, Step, difference, played
+from memory.database import Tx
+from memory.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.errors import Refused
+from memory.ids import BlockId
+from memory.past import Past, past_of
+from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
+
+WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"), SYSTEM)
+BOOK = CompositeSchema(
+    sections=(
+        Section(name="notes"),
+        Section(
+            name="state",
+            schema=MapSchema(
+                fields=(
+                    Field(name="mood", default="calm"),
+                    Field(name="energy", type=FieldType.NUMBER),
+                    Field(name="rested", type=FieldType.BOOLEAN),
+                    Field(name="goals", type=FieldType.LIST),
+                    Field(name="talks", type=FieldType.COUNTER),
+                )
+            ),
+        ),
+        Section(name="tasks", schema=ListSchema(fields=(Field(name="title"),))),
+    )
+)
+LOG = LogSchema(max_entries=5)
+SMALL = CheckpointPolicy(updates=4, keep=2, limits=Limits(changes=8, recent=3))
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
+WORDS = st.sampled_from(["walk", "swim", "日記 👩‍🚀", "a\nb"])
+EDITS = st.one_of(
+    st.tuples(st.just(set_field), st.sampled_from(["notes", "state.mood"]), TEXTS),
+    st.tuples(st.just(append_to_field), st.sampled_from(["notes", "state.mood"]), TEXTS),
+    st.tuples(st.just(set_field), st.just("state.energy"), st.integers(-(2**53), 2**53)),
+    st.tuples(st.just(set_field), st.just("state.rested"), st.sampled_from([True, False, None])),
+    st.tuples(st.just(set_field), st.just("state.goals"), st.lists(WORDS, max_size=3)),
+    st.tuples(st.just(add_item), st.just("state.talks"), st.integers(-3, 3)),
+    st.tuples(st.just(add_item), st.just("state.goals"), WORDS),
+    st.tuples(st.just(add_item), st.just("tasks"), WORDS.map(lambda word: {"title": word})),
+    st.tuples(st.just(set_item), st.just("tasks"), st.integers(1, 3), WORDS.map(lambda word: {"title": word})),
+    st.tuples(st.just(remove_item), st.sampled_from(["tasks", "state.goals"]), st.integers(1, 3)),
+)
+
+
+def past(tx: Tx, block: BlockId) -> Past:
+    """What is found by one who has only what is stored."""
+    return past_of(load_block(tx, block, None).document, archives_of(tx, block))
+
+
+def row(tx: Tx) -> Block:
+    return find_block(tx, ADA, "notes", IN_GUILD)
+
+
+class Kept:
+    """What the row said at each version, and who made it."""
+
+    def __init__(self, tx: Tx, block: BlockId) -> None:
+        self.tx, self.block = tx, block
+        self.texts: dict[int, str] = {0: ""}
+        self.writers: dict[int, str] = {}
+        self.take(SYSTEM)
+
+    def take(self, writer: str) -> None:
+        found = self.tx.one("SELECT next_seq - 1 AS seq, content FROM memory_blocks WHERE id = ?", (self.block,))
+        assert found is not None
+        if found["seq"] not in self.texts:
+            self.texts[found["seq"]], self.writers[found["seq"]] = found["content"], writer
+
+    def agrees(self) -> None:
+        found = past(self.tx, self.block)
+        assert (found.start, found.why) == (0, "")
+        assert {version: found.text_at(version) for version in self.texts} == self.texts
+        assert {version: found.weave.text(version) for version in self.texts} == self.texts
+        assert {step.change.seq: step.change.writer for step in found.steps} == self.writers
+        assert "".join(piece.text for piece in found.weave.blame()) == self.texts[found.version]
+        assert verify_block(self.tx, self.block) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS, st.booleans()), max_size=30),
+    limits=st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), Limits(9, 900, 0)]),
+)
+def test_every_version_of_parts_reads_as_the_row_did(edits: list[tuple[Any, Any, bool]], limits: Limits) -> None:
+    policy = replace(SMALL, limits=limits)
+    with blocks_store() as tx:
+        kept = Kept(tx, made(tx, new(schema=BOOK, char_limit=10**6)).id)
+        for writer, (edit, *arguments), restarts in edits:
+            try:
+                edit(tx, author(writer=writer, policy=policy), "notes", *arguments)
+            except Refused:  # an item that is not there
+                restart(tx)
+            kept.take(writer)
+            if restarts:
+                restart(tx)
+        kept.agrees()
+        document = load_block(tx, kept.block, None).document
+        assert document.version - document.base.version <= limits.changes + policy.updates
+
+
+@settings(max_examples=30, deadline=None)
+@given(entries=st.lists(st.tuples(st.sampled_from(WRITERS), TEXTS, st.booleans()), max_size=30))
+def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, str, bool]]) -> None:
+    with blocks_store() as tx:
+        kept = Kept(tx, made(tx, new(schema=LOG)).id)
+        for writer, text, restarts in entries:
+            add_item(tx, author(writer=writer, policy=SMALL), "notes", "", f"x{text}")
+            kept.take(writer)
+            if restarts:
+                restart(tx)
+        kept.agrees()
+
+
+def test_a_long_structured_document_is_shortened_and_its_archives_are_read() -> None:
+    with blocks_store() as tx:
+        kept = Kept(tx, made(tx, new(schema=BOOK)).id)
+        for number in range(40):
+            add_item(tx, author(policy=SMALL), "notes", "state.talks", number)
+            kept.take(WRITERS[0])
+        assert archives_of(tx, kept.block)
+        document = load_block(tx, kept.block, None).document
+        assert document.base.version > 30
+        assert document.base.text == kept.texts[document.base.version]
+        kept.agrees()
+
+
+@given(before=st.text("ab\n", max_size=30), after=st.text("ab\n", max_size=30))
+def test_a_difference_leads_from_one_text_to_the_other(before: str, after: str) -> None:
+    change = Change(SYSTEM, None, 1, NOW, 0)
+    assert played(before, [Step(change, difference(before, after))]) == after
+
+
+def test_of_a_log_that_scrolls_only_what_comes_is_in_the_message() -> None:
+    before = "".join(f"- [2026-11-22 12:00] entry {number} of the log\n" for number in range(200))
+    new_entry = "- [2026-11-22 12:00] a new one\n"
+    gone = before.index("\n") + 1
+    after = before[gone:] + new_entry
+    splices = difference(before, after)
+    assert [(each.place, each.delete, each.insert) for each in splices] == [
+        (0, gone, ""),
+        (len(before) - gone, 0, new_entry),
+    ]
+    shown = Shown(splices)
+    assert len(Stamp(SYSTEM, None, 1, NOW).message(EDIT, shown)) < 150
+
+
+def test_words_are_in_messages_as_they_are() -> None:
+    message = Stamp(SYSTEM, None, 1, NOW).message(EDIT, Shown(difference("", "日記 “x”")))
+    assert "日記 “x”" in message
+    assert json.loads(message)["s"] == [[0, 0, "日記 “x”"]]
+
+
+def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write messages as programs did that told nothing of the text."""
+    message = Stamp.message
+    monkeypatch.setattr(Stamp, "message", lambda self, note=EDIT, _shown=None: message(self, note))
+
+
+@pytest.mark.parametrize("more", [0, 1, 3, 40])
+def test_changes_that_do_not_say_what_they_did_end_the_way_back(monkeypatch: pytest.MonkeyPatch, more: int) -> None:
+    with blocks_store() as tx:
+        with monkeypatch.context() as older:
+            as_before(older)
+            kept = Kept(tx, made(tx, new(schema=BOOK)).id)
+            for number in range(3):
+                add_item(tx, author(policy=SMALL), "notes", "state.talks", number)
+                kept.take(WRITERS[0])
+            restart(tx)
+        for number in range(more):
+            append_to_field(tx, author(policy=SMALL), "notes", "notes", f"{number}\n")
+            kept.take(WRITERS[0])
+        found = past(tx, kept.block)
+        last = max(version for version in kept.texts if version <= 4)
+        assert (found.start, found.version) == (last, last + more)
+        known = {version: text for version, text in kept.texts.items() if version >= last}
+        assert {version: found.text_at(version) for version in known} == known
+        with pytest.raises(Refused, match=rf"there is no version 1: there are versions {last} to .* \(") as refused:
+            found.text_at(1)
+        words = "were not written down" if more < 40 else "not kept"
+        assert words in str(refused.value)
+        assert verify_block(tx, kept.block) == []
+
+
+def test_what_came_back_after_damage_is_in_the_past() -> None:
+    with blocks_store() as tx:
+        kept = Kept(tx, made(tx, new(schema=BOOK)).id)
+        large = CheckpointPolicy(updates=50, keep=2)
+        for word in ("one", "two", "three"):
+            set_field(tx, author(policy=large), "notes", "state.mood", word)
+            kept.take(WRITERS[0])
+        restart(tx)
+        tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE seq = 3")
+        set_field(tx, author(policy=large), "notes", "state.energy", 9)
+        found = past(tx, kept.block)
+        assert found.text_at(2) == kept.texts[2]
+        assert "recovered" in found.text_at(5)
+        assert found.change(5).writer == SYSTEM
+        assert found.text_at(6) == row(tx).content
+        with pytest.raises(Refused, match="version 3 was lost"):
+            found.text_at(3)
