@@ -12,16 +12,16 @@ from typing import TypeAlias
 from memory.audience import Scope, Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
 from memory.block_rows import archives_of, load_block
-from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_text
-from memory.changes import Change, Deed, Note, Stamp, Writer, person_writer
+from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block
+from memory.changes import Change, Deed, Note, Stamp, Writer, difference, person_writer
 from memory.clock import from_text, to_text
+from memory.containers import put_back
 from memory.database import Rows, Tx
 from memory.document import BlockDocument
 from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import BlockId, PersonId
 from memory.merging import write_seen
 from memory.past import Past, past_of
-from memory.schemas import outline
 from memory.weave import Plan
 
 Edit: TypeAlias = Callable[[Callable[[BlockDocument], None]], Block]
@@ -68,7 +68,7 @@ def past_of_block(rows: Rows, block: BlockId) -> Past:
 
 def by_agent(tx: Tx, author: Author, label: str) -> Edit:
     """An agent's door, under the block's permission; may raise ApprovalNeeded, and what edits raise."""
-    return lambda change: edit_text(tx, author, label, Operation.OVERWRITE, change)
+    return lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document))
 
 
 def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
@@ -81,8 +81,6 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
         raise BlockRefused(f"block {block.label} is always in context: ask the agent, it asks for a yes")
 
     def edit(change: Callable[[BlockDocument], None]) -> Block:
-        if not block.is_text:
-            raise Refused(f"block {block.label} has {outline(block.schema)}: it cannot be written as one text")
         opened = open_block(tx, block.id, person_writer(hand.person), hand.now)
         before = len(opened.document.text())
         change(opened.document)
@@ -108,7 +106,17 @@ def _not_theirs(block: Block) -> str:
 
 def write(edit: Edit, text: str, seen: int | None = None) -> Block:
     """Make `text` the whole content; with `seen`, the version the writer saw, what came since stays. Raises Refused."""
-    return edit(lambda document: write_seen(document, text, seen))
+
+    def change(document: BlockDocument) -> None:
+        _require_text(document, "it cannot be written as one text: set its fields, or add and remove items")
+        write_seen(document, text, seen)
+
+    return edit(change)
+
+
+def _require_text(document: BlockDocument, words: str) -> None:
+    if document.structured:
+        raise Refused(f"this block has fields, items or sections; {words}")
 
 
 def roll_back(rows: Rows, edit: Edit, block: BlockId, version: int) -> Done:
@@ -117,7 +125,10 @@ def roll_back(rows: Rows, edit: Edit, block: BlockId, version: int) -> Done:
 
     def change(document: BlockDocument) -> None:
         past = past_of(document)
-        if version < past.start:
+        if document.structured:
+            past.require(version)
+            plans.append(_set_back(document, version))
+        elif version < past.start:
             wanted = past_of(document, archives_of(rows, block)).text_at(version)
             if wanted == document.text():
                 raise Refused(f"it reads exactly as at version {version} already")
@@ -132,6 +143,18 @@ def roll_back(rows: Rows, edit: Edit, block: BlockId, version: int) -> Done:
         document.note(Note(Deed.ROLLBACK, version))
 
     return Done(edit(change), plans[0])
+
+
+def _set_back(document: BlockDocument, version: int) -> Plan:
+    """Give every part the value that it had at a version, by ordinary edits; what is read only is not touched."""
+    wanted = document.held_at(version)
+    if wanted == document.held_at(document.version):
+        raise Refused(f"it is exactly as at version {version} already")
+    before = document.text()
+    document.change(lambda loro: put_back(loro, wanted))
+    splices = difference(before, document.text())
+    gone, came = sum(each.delete for each in splices), sum(len(each.insert) for each in splices)
+    return Plan(document.version, splices, gone, came)
 
 
 def undo(edit: Edit, writer: Writer) -> Done:
@@ -151,6 +174,11 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
         past = past_of(document)
         undoable, redoable = undo_stacks(past.by(writer, past.start))
         candidates = undoable if deed is Deed.UNDO else redoable
+        if document.structured and candidates:
+            each = candidates[-1]
+            found.append((_stepped_back(document, past, each), each))
+            document.note(Note(deed, each.seq))
+            return
         for each in reversed(candidates):
             plan = past.weave.taken_back({each.seq})
             if plan.splices:
@@ -167,6 +195,17 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
     block = edit(change)
     plan, undone = found[0]
     return Done(block, plan, (undone,))
+
+
+def _stepped_back(document: BlockDocument, past: Past, change: Change) -> Plan:
+    """Take back the change of a structured block that it stands at. Raises Refused when it was changed since."""
+    if document.held_at(change.seq) != document.held_at(document.version):
+        raise Refused(
+            f"the block has fields, items or sections, and was changed since your change {change.seq}: "
+            f"go back to a version, or set the parts by hand"
+        )
+    earlier = [step.change.seq for step in past.steps if step.change.seq < change.seq]
+    return _set_back(document, earlier[-1] if earlier else past.start)
 
 
 def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
@@ -205,6 +244,7 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int) -> Done:
     def change(document: BlockDocument) -> None:
         if document.version != past.version:
             raise Moved(f"the block was changed meanwhile: it is at version {document.version} now; try again")
+        _require_text(document, "one writer's changes of it cannot be taken back by themselves: go back to a version")
         document.splice(plan.splices)
         document.note(Note(Deed.REVERT, changes[0].seq - 1, whose))
 

@@ -333,6 +333,44 @@ def _place(loro: LoroDoc, target: Target, number: int) -> int:
     return number - 1
 
 
+def held(loro: LoroDoc) -> tuple[Any, str] | None:
+    """All that stands in a structured document, and what was saved from a damage; None when it is a plain text."""
+    schema = declared(loro)
+    return None if schema is None else (values(loro, schema), loro.get_text(_LOST).to_string())
+
+
+def put_back(loro: LoroDoc, before: tuple[Any, str]) -> None:
+    """Make everything be as `held` gave it earlier. Raises BlockRefused where a log, or what is read only, differs."""
+    schema = declared(loro)
+    if isinstance(schema, CompositeSchema):
+        for section in schema.sections:
+            _put_back(loro, section.content, before[0][section.name], section.name, read_only=section.read_only)
+    elif schema is not None:
+        _put_back(loro, schema, before[0], "", read_only=False)
+    _write(loro.get_text(_LOST), before[1])
+
+
+def _put_back(loro: LoroDoc, part: Schema, before: Any, prefix: str, *, read_only: bool) -> None:
+    now = values(loro, part, prefix)
+    if now == before:
+        return
+    if isinstance(part, LogSchema):
+        raise BlockRefused("entries of a log stay as they are")
+    if read_only:
+        raise BlockRefused(f"{prefix} was changed since and is read only: the system keeps it")
+    match part:
+        case MapSchema(fields=fields):
+            for field in fields:
+                if now[field.name] != before[field.name]:
+                    if field.read_only:
+                        raise BlockRefused(f"{field.name} was changed since and is read only: the system keeps it")
+                    set_value(loro, _of_field(field, prefix), before[field.name])
+        case ListSchema():
+            _fill(loro, _in_part(part, "", prefix).name, before)
+        case _:
+            set_value(loro, _in_part(part, "", prefix), before)
+
+
 def drop_recovered(loro: LoroDoc) -> None:
     """Take away what was saved from a damaged document."""
     _write(loro.get_text(_LOST), "")

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, VersionRange, VersionVector
 
@@ -195,6 +196,18 @@ class BlockDocument:
         self._remember()
         with _Guard("changing"):
             edit(self._loro)
+
+    def held_at(self, version: int) -> tuple[Any, str]:
+        """The values of a structured block at a version. Raises Refused for one that is not here."""
+        frontiers, _ = self._at(version)
+        with _Guard("going back"):
+            scratch = LoroDoc()  # Loro has no `fork_at` for documents without their oldest history
+            scratch.import_(self._loro.export(ExportMode.Snapshot()))
+            scratch.checkout(frontiers)
+            found = containers.held(scratch)
+        if found is None:
+            raise Refused(f"at version {version} the block was not made yet")
+        return found
 
     def append(self, text: str) -> None:
         """Add to the end. Raises Refused for text that cannot be stored."""

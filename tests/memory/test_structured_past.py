@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory.block_history import by_agent, redo, revert, roll_back, undo, write
 from memory.block_log import CheckpointPolicy
 from memory.block_repair import verify_block
 from memory.block_rows import archives_of, load_block
@@ -16,7 +17,7 @@ from memory.blocks import Block, add_item, append_to_field, find_block, remove_i
 from memory.changes import EDIT, Change, Shown, Stamp, Step, difference, played
 from memory.database import Tx
 from memory.document import SYSTEM, agent_writer, job_writer, person_writer
-from memory.errors import Refused
+from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import BlockId
 from memory.past import Past, past_of
 from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
@@ -215,3 +216,99 @@ def test_what_came_back_after_damage_is_in_the_past() -> None:
         assert found.text_at(6) == row(tx).content
         with pytest.raises(Refused, match="version 3 was lost"):
             found.text_at(3)
+
+
+# ---------------------------------------------------------------- going back
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS, st.integers(0, 40)), max_size=20),
+    limits=st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(9, 900, 0)]),
+)
+def test_a_rollback_makes_the_row_read_as_it_did(edits: list[tuple[Any, Any, int]], limits: Limits) -> None:
+    """After every third edit to some version; what the document carries no longer is refused."""
+    policy = replace(SMALL, limits=limits)
+    with blocks_store() as tx:
+        kept = Kept(tx, made(tx, new(schema=BOOK, char_limit=10**6)).id)
+        for number, (writer, (edit, *arguments), back) in enumerate(edits):
+            who = author(writer=writer, policy=policy)
+            try:
+                if number % 3:
+                    edit(tx, who, "notes", *arguments)
+                else:
+                    version = list(kept.texts)[back % len(kept.texts)]
+                    done = roll_back(tx, by_agent(tx, who, "notes"), kept.block, version)
+                    assert done.block.content == kept.texts[version]
+            except Refused as error:
+                own = load_block(tx, kept.block, None).document.base.version
+                may_be = bool(number % 3) or version < max(own, 1) or "exactly as at" in str(error)
+                restart(tx)
+                if not may_be:
+                    raise
+            kept.take(writer)
+        kept.agrees()
+
+
+def test_undo_and_redo_of_parts_reach_as_far_as_nobody_else_changed_them() -> None:
+    with blocks_store() as tx:
+        kept = Kept(tx, made(tx, new(schema=BOOK)).id)
+        mine = by_agent(tx, author(), "notes")
+        set_field(tx, author(), "notes", "state.mood", "low")
+        add_item(tx, author(), "notes", "tasks", {"title": "mop"})
+        both = row(tx).content
+        for wanted in ("1. title: mop\n", "mood: low"):
+            assert wanted in row(tx).content
+            done = undo(mine, WRITERS[0])
+            assert wanted not in done.block.content
+        assert row(tx).content == kept.texts[1]
+        with pytest.raises(Refused, match="nothing of yours is left to undo"):
+            undo(mine, WRITERS[0])
+        redo(mine, WRITERS[0])
+        assert redo(mine, WRITERS[0]).block.content == both
+        set_field(tx, author(writer=WRITERS[1]), "notes", "state.energy", 3)
+        with pytest.raises(Refused, match="was changed since your change"):
+            undo(mine, WRITERS[0])
+        undo(by_agent(tx, author(writer=WRITERS[1]), "notes"), WRITERS[1])
+        assert row(tx).content == both
+        assert "mop" not in undo(mine, WRITERS[0]).block.content
+        assert verify_block(tx, kept.block) == []
+
+
+def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
+    schema = MapSchema(fields=(Field(name="mood"), Field(name="source", read_only=True)))
+    with blocks_store() as tx:
+        block = made(tx, new(schema=schema, values={"mood": "x" * 90}, char_limit=200))
+        set_field(tx, author(), "notes", "mood", "low")
+        set_field(tx, author(writer=SYSTEM), "notes", "source", "diary")
+        edit = by_agent(tx, author(), "notes")
+        with pytest.raises(BlockRefused, match="source was changed since and is read only"):
+            roll_back(tx, edit, block.id, 2)
+        set_field(tx, author(writer=SYSTEM), "notes", "source", None)
+        tx.run("UPDATE memory_blocks SET char_limit = 50")
+        with pytest.raises(BlockTooLong):
+            roll_back(tx, edit, block.id, 1)
+        tx.run("UPDATE memory_blocks SET char_limit = 200, permission = 'append'")
+        with pytest.raises(BlockRefused, match="no overwrite"):
+            roll_back(tx, edit, block.id, 1)
+        tx.run("UPDATE memory_blocks SET permission = 'read_write'")
+        done = roll_back(tx, edit, block.id, 1)
+        assert done.block.content == block.content
+        assert (done.plan.removed, done.plan.restored) == (3, 90)
+        with pytest.raises(Refused, match="version 0"):
+            roll_back(tx, edit, block.id, 0)
+        with pytest.raises(Refused, match="cannot be taken back by themselves"):
+            revert(edit, past(tx, block.id), WRITERS[0], 1)
+        with pytest.raises(Refused, match="cannot be written as one text"):
+            write(edit, "mood: high")
+        assert row(tx).content == block.content
+
+
+def test_entries_of_a_log_do_not_come_back() -> None:
+    with blocks_store() as tx:
+        block = made(tx, new(schema=LOG))
+        add_item(tx, author(), "notes", "", "one")
+        with pytest.raises(BlockRefused, match="entries of a log stay"):
+            undo(by_agent(tx, author(), "notes"), WRITERS[0])
+        assert "one" in row(tx).content
+        assert past(tx, block.id).version == 2
