@@ -17,7 +17,7 @@ from bot.config import load_config
 from bot.erasing import Eraser
 from bot.events import TurnEvent
 from bot.houses import Answering, open_house
-from bot.kit import Kit, Limits
+from bot.kit import Kit, Limits, words_alone
 from bot.lane import Patience
 from bot.models.base import Model
 from bot.notices import Notices
@@ -35,6 +35,7 @@ from memory.database import Row, Rows, Tx
 from memory.faults import commit_point
 from memory.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from memory.outbox import OutRow
+from memory.search import Nearness
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
 
@@ -72,6 +73,7 @@ class Setting:
     """How people are asked; without it the owner alone, in the owner's messages."""
     halted: bool = False
     """As composition has it when the last run was halted."""
+    meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further constellations, with the places that are theirs."""
 
@@ -241,5 +243,6 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
         limits=setting.limits,
         rates=setting.rates,
         broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
+        meaning=setting.meaning,
         watch=events.append,
     )

@@ -1,0 +1,104 @@
+"""What is said in one direct message changes nothing that is found by meaning elsewhere: not what, nor its order."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from memory import vectors
+from memory.audience import Scope
+from memory.embedding import Vector, missing
+from memory.embedding.packaged import PackagedEmbedder
+from memory.vector_texts import Kind
+from tests.obeying import ORDERS
+from tests.worlds import ANNS, SECRETS, Ground, Line, World, around, compared, lines, secrets, telling, tellings
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
+PHASES = Phase.explicit, Phase.generate  # a world takes seconds: to make a failing one smaller would take minutes
+few = settings(max_examples=2, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def ground() -> Ground:
+    return Ground(embedder=PackagedEmbedder())
+
+
+def telling_more() -> st.SearchStrategy[tuple[Line, ...]]:
+    """Some secrets, or none."""
+    each = st.builds(lambda order, secret: telling(ANNS, secret, [order]), st.sampled_from(ORDERS), secrets)
+    return st.lists(each, max_size=5).map(lambda told: tuple(line for one in told for line in one))
+
+
+@few
+@given(world=st.builds(World, lines(4), tellings(ANNS), lines(6)))
+def test_what_is_said_to_one_person_alone_changes_nothing_that_is_found_elsewhere(ground: Ground, world: World) -> None:
+    one, other = compared(world, ground)
+    assert one.elsewhere == other.elsewhere
+
+
+@few
+@given(world=st.builds(World, lines(4), st.tuples(telling_more(), telling_more()), lines(6)))
+def test_nor_does_how_much_is_said(ground: Ground, world: World) -> None:
+    one, other = compared(world, ground)
+    assert one.elsewhere == other.elsewhere
+
+
+def world() -> World:
+    """Five secrets, or one; the same questions everywhere else."""
+    orders = ["remember", "note", "find", "remember", "label"]
+    told = telling(ANNS, SECRETS[0], orders), telling(ANNS, SECRETS[1], orders[:1])
+    return World(around("remember")[::3], told, around("find")[::3])
+
+
+@pytest.fixture
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few rows are taken as near that those of others would push them out."""
+    monkeypatch.setattr("memory.vectors._CANDIDATES", 3)
+    monkeypatch.setattr("memory.vectors._PER_HIT", 1)
+    monkeypatch.setattr("memory.search.candidates._NEAR", 3)
+    monkeypatch.setattr("memory.search.candidates._LEAST", 0.0)
+
+
+@pytest.mark.usefixtures("_narrow")
+def test_rows_of_others_take_nobodys_place_among_the_nearest(ground: Ground) -> None:
+    one, other = compared(world(), ground)
+    assert one.elsewhere == other.elsewhere
+    assert one.secret != other.secret
+    assert any("distance=0." in seen for seen in one.elsewhere), "vectors were compared"
+
+
+# ------------------------------------------------------------------------------------- the test is able to fail
+
+
+class _Everything(Scope):
+    def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
+        return "1", ()
+
+
+class _Remembering(PackagedEmbedder):
+    """Its vectors tell what was embedded before."""
+
+    before = ""
+
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+        mixed = [f"{text} {self.before}" for text in texts]
+        self.before = texts[-1]
+        return await super().embed(mixed, seconds)
+
+
+@pytest.mark.usefixtures("_narrow")
+def test_candidates_of_other_audiences_are_noticed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = vectors._allowed
+
+    def unscoped(question: vectors.Question, kind: Kind, scope: Scope) -> vectors.Condition:
+        return allowed(question, kind, _Everything(scope.audience))
+
+    monkeypatch.setattr(vectors, "_allowed", unscoped)
+    one, other = compared(world(), ground)
+    assert one.elsewhere != other.elsewhere
+
+
+def test_vectors_that_tell_of_other_texts_are_noticed() -> None:
+    one, other = compared(world(), Ground(embedder=_Remembering()))
+    assert one.elsewhere != other.elsewhere

@@ -1,0 +1,318 @@
+"""Worlds that run twice with something else said in one direct message: what can be seen of them from elsewhere.
+
+A world is a sequence of messages in guilds, private channels, a private thread and direct messages. Its model does
+what it is told and repeats everything it is shown, so that whatever reaches a request reaches an answer.
+"""
+
+import asyncio
+import functools
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+from unittest.mock import patch
+
+from hypothesis import strategies as st
+
+from bot.desk import Asker, Desk
+from bot.embedding import Embedding
+from bot.identities import Identities
+from bot.policy import Approver
+from memory import vectors
+from memory.database import as_dict
+from memory.embedding import Embedder, GuardedEmbedder, Questions
+from memory.ids import Snowflakes
+from memory.search import Nearness
+from sources.base import Place, Speaker
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    NOON,
+    OLGA,
+    ScriptedModel,
+    channel,
+    deleted,
+    direct,
+    edited,
+    person,
+    private,
+    said,
+)
+from tests.bot.stage import Service, Setting, running, until
+from tests.obeying import ORDERS, QUESTIONS, WORDS, obey
+from tests.service.test_pairing import CODE
+
+ATTIC = private("attic")
+DEN = private("den", inside="attic")
+PORT = channel("port", of="abroad")
+CELLAR = private("cellar", of="abroad")
+ANNA = person("Anna")
+"""Ann's other account, where the two are linked."""
+ANNS, BOBS, OLGAS = direct(ANN, "guild", "abroad"), direct(BOB, "guild"), direct(OLGA)
+ANNAS = direct(ANNA, "guild")
+PLACES = [HALL, ATTIC, DEN, PORT, CELLAR, ANNS, BOBS, OLGAS, ANNAS]
+WHO = {ANNS.id: [ANN], BOBS.id: [BOB], OLGAS.id: [OLGA], ANNAS.id: [ANNA]}
+
+TOML = """
+[[agents]]
+name = "Carina"
+[[agents.blocks]]
+template = "human"
+schema = { type = "text" }
+[[agents.blocks]]
+label = "persona"
+description = "Who you are"
+audience = "public"
+[[agents.blocks]]
+label = "scratchpad"
+description = "Notes"
+type = "working"
+pinned = true
+permission = "admin"
+[[agents.blocks]]
+label = "state"
+description = "How they are"
+schema = { type = "map", fields = [{ name = "mood" }, { name = "events", type = "list" }] }
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Somebody says something, an order to the model among it; `edit` and `delete` follow it."""
+
+    place: Place
+    speaker: Speaker
+    order: str
+    words: str
+    then: str = ""
+
+
+@dataclass(frozen=True)
+class World:
+    """`told` is what is said to the agent alone, in the one run and in the other."""
+
+    before: tuple[Line, ...]
+    told: tuple[tuple[Line, ...], tuple[Line, ...]]
+    after: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """On what a world happens. Nobody but those in the places `aside` may see what was told.
+
+    With an `embedder` all that was said is embedded before the next is said. Ann and Anna are `linked` from the
+    beginning, until they are `parted`: before the secret is told, or right after it.
+    """
+
+    aside: tuple[Place, ...] = (ANNS,)
+    embedder: Embedder | None = None
+    linked: bool = False
+    parted: Literal["", "before", "after"] = ""
+
+
+USUAL = Ground()
+
+
+def lines(most: int) -> st.SearchStrategy[tuple[Line, ...]]:
+    return st.lists(st.sampled_from(PLACES).flatmap(_line), max_size=most).map(tuple)
+
+
+def _line(place: Place) -> st.SearchStrategy[Line]:
+    return st.builds(
+        Line,
+        st.just(place),
+        st.sampled_from(WHO.get(place.id, [ANN, BOB, OLGA])),
+        st.sampled_from(ORDERS),
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
+        st.sampled_from(["", "", "", "edit", "delete"]),
+    )
+
+
+secrets = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+"""Not even how long it is may be seen."""
+
+
+def tellings(place: Place) -> st.SearchStrategy[tuple[tuple[Line, ...], tuple[Line, ...]]]:
+    """The same orders with two secrets."""
+    pairs = st.tuples(secrets, secrets).filter(lambda pair: pair[0] != pair[1])
+    orders = st.lists(st.sampled_from(ORDERS), min_size=1, max_size=4)
+    return st.builds(lambda pair, told: (telling(place, pair[0], told), telling(place, pair[1], told)), pairs, orders)
+
+
+def telling(place: Place, secret: str, orders: Iterable[str]) -> tuple[Line, ...]:
+    """The one who writes there says it, with these orders."""
+    return tuple(Line(place, WHO[place.id][0], order, secret) for order in orders)
+
+
+# -------------------------------------------------------------------------------------------------- what is seen
+
+
+@dataclass
+class Seen:
+    """What came out of a run, by who could see it."""
+
+    elsewhere: list[str]
+    secret: list[str]
+    """What was seen where it was told: the proof that it was there to be leaked."""
+
+
+class Numbers:
+    """Snowflakes that depend on the line they are made for alone: not on how many were made before."""
+
+    def __init__(self) -> None:
+        self._next = 10**17
+
+    def line(self, number: int) -> None:
+        self._next = 10**17 + number * 10**6
+
+    def __call__(self) -> int:
+        self._next += 1
+        return self._next
+
+
+class Run:
+    """A world that happens: its service with what composition would give it, and what is seen."""
+
+    def __init__(self, ground: Ground, model: ScriptedModel, numbers: Numbers) -> None:
+        self.ground, self.model, self.numbers = ground, model, numbers
+        self.seen = Seen([], [])
+        guarded = GuardedEmbedder(ground.embedder) if ground.embedder is not None else None
+        self.guarded, self.questions = guarded, Questions(guarded, seconds=30)
+
+    async def meaning(self, text: str) -> Nearness | None:
+        return await self.embedding.meaning(text)
+
+    async def begin(self, service: Service) -> None:
+        self.service, people = service, service.approvals.people
+        self.embedding = Embedding(service.constellations, service.house, self.guarded, self.questions)
+        self.embedding.settle = 0.0
+        self.identities = Identities(
+            service.constellations, people, service.clock, service.router._queue.join, service.router.moved
+        )
+        service.router.heard_by = self.identities.heard_by
+        if self.ground.linked:
+            first = await self.identities.start(Approver(ANN.id))
+            second = await self.identities.say(_code(first), Approver(ANNA.id))
+            await self.identities.say(_code(second), Approver(ANN.id))
+
+    async def part(self) -> None:
+        await self.identities.remove(Approver(ANN.id))
+
+    async def say(self, lines: Iterable[Line], first: int) -> None:
+        """Ids and times hang on a line's number alone, not on how much was said before."""
+        for number, line in enumerate(lines, first):
+            await self.embed()
+            begun = len(self.model.requests)
+            self.numbers.line(number)
+            self.service.clock.now = NOON + timedelta(seconds=number)
+            await _say(self.service, line, number)
+            self._where(line.place).extend(repr(request) for request in self.model.requests[begun:])
+
+    async def embed(self) -> None:
+        """Embed all there is; nothing is embedded while anybody is answered."""
+        if self.guarded is None:
+            return
+
+        async def done() -> bool:
+            standing = await self.service.read(vectors.standing)
+            assert not standing.refused
+            return standing.waiting == 0
+
+        embedding = asyncio.create_task(self.embedding.run())
+        await until(done, 60)
+        embedding.cancel()
+        await asyncio.gather(embedding, return_exceptions=True)
+
+    async def look(self) -> None:
+        """The outbox, the stores by audience, and what people are shown when they ask the service itself."""
+        await self.embed()
+        theirs = {place.audience for place in self.ground.aside}
+        for sql in (
+            "SELECT place_id, content, detail, status, last_error, audience FROM outbox ORDER BY id",
+            "SELECT content, tool_args, source_metadata, audience FROM messages ORDER BY id",
+            "SELECT content, label, tags, category, reinforcement, audience FROM archival_entries ORDER BY n",
+            "SELECT label, content, profile, schema, block_type, pinned, audience FROM memory_blocks ORDER BY n",
+        ):
+            for row in await self.service.rows(sql):
+                where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
+                where.append(repr(as_dict(row)))
+        desk = Desk(self.service.constellations, self.service.house, "scripted:one", self.service.clock)
+        desk.meaning = self.meaning
+        self.seen.elsewhere.append(repr((await desk.status()).agents))
+        for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL):
+            scope = self.identities.heard_by(place).scope
+            asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
+            found = [await desk.search(asker, text, 50) for text in ("", *WORDS, " ".join(WORDS), *QUESTIONS)]
+            blocks = await desk.blocks(asker)
+            self._where(place).append(f"{place.id}: {found!r} {blocks!r}")
+
+    def _where(self, place: Place) -> list[str]:
+        return self.seen.secret if place in self.ground.aside else self.seen.elsewhere
+
+
+def _code(text: str) -> str:
+    found = CODE.search(text)
+    assert found is not None, text
+    return found[1]
+
+
+async def live(world: World, told: Iterable[Line], folder: Path, ground: Ground) -> Seen:
+    """Run a world once."""
+    most = 4000 if ground.embedder is None else 500  # to embed much takes long, and requests are seen whole anyway
+    obedient = functools.partial(obey, targets=[place.name or place.id for place in PLACES], most=most)
+    model, numbers = ScriptedModel(otherwise=obedient), Numbers()
+    run = Run(ground, model, numbers)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(patch.object(Snowflakes, "next", numbers))
+        stack.push_async_callback(run.questions.aclose)
+        service = await stack.enter_async_context(running(folder, Setting(model, toml=TOML, meaning=run.meaning)))
+        await run.begin(service)
+        await run.say(world.before, 1)
+        if ground.parted == "before":
+            await run.part()
+        await run.say(told, 1_000)
+        if ground.parted == "after":
+            await run.part()
+        await run.say(world.after, 2_000)
+        await run.look()
+    return run.seen
+
+
+async def _say(service: Service, line: Line, number: int) -> None:
+    await service.heard(said(f"{line.order} {line.words}", number, line.place, line.speaker))
+    if line.then == "edit":
+        await service.heard(edited(f"find {line.words}", number, line.place, line.speaker))
+    if line.then == "delete":
+        await service.heard(deleted(number, line.place))
+
+
+def compared(world: World, ground: Ground = USUAL) -> tuple[Seen, Seen]:
+    """What is seen of a world in each of its two runs."""
+    runs = []
+    for told in world.told:
+        with TemporaryDirectory() as folder:
+            runs.append(asyncio.run(live(world, told, Path(folder), ground)))
+    return runs[0], runs[1]
+
+
+SECRETS = "dentist mondays", "lantern recipes harbour"
+
+
+def around(*orders: str) -> tuple[Line, ...]:
+    """Everybody gives these orders in every place."""
+    return tuple(
+        Line(place, speaker, order, " ".join(SECRETS))
+        for place in PLACES
+        for speaker in WHO.get(place.id, [BOB])
+        for order in orders
+    )
+
+
+def world_of(place: Place, told: tuple[str, ...], *orders: str) -> World:
+    """Everybody gives these orders before and after the secret was told in a place."""
+    everybody = around(*orders)
+    return World(everybody[::3], (telling(place, SECRETS[0], told), telling(place, SECRETS[1], told)), everybody)
