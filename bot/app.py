@@ -140,7 +140,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         steering = await open_steering(config, approvals, answering)
         router.deaf = steering.deaf
         books = (
-            Remembering(constellations, house_id, approvals.people, clock),
+            Remembering(constellations, house_id, approvals.people, clock, kit.checkpoints),
             Costs(constellations, house_id, approvals.people, clock),
             Granting(constellations, house_id, approvals.people, clock, kit.tools),
             Archive(constellations, house_id, approvals.people, clock, embedding.meaning),
@@ -172,6 +172,7 @@ def _kit(
         rates=Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour),
         watch=watch,
         meaning=embedding.meaning,
+        checkpoints=config.memory.checkpoints(),
     )
 
 

@@ -103,7 +103,8 @@ class Caller:
     def _about(self, material: Material, permit: Permit | None, meaning: Nearness | None) -> ToolContext:
         live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
         message = live[-1] if live else None
-        return ToolContext(material.turn, material.agent, message, self._kit.clock(), permit, meaning)
+        now, checkpoints = self._kit.clock(), self._kit.checkpoints
+        return ToolContext(material.turn, material.agent, message, now, permit, meaning, checkpoints)
 
     async def _perform(self, tool: Tool, arguments: Arguments, use: Use, about: ToolContext) -> None:
         turn, call = about.turn, use.call

@@ -9,14 +9,15 @@ from datetime import datetime
 from typing import Any
 
 from bot.context import Material
+from memory.block_log import CheckpointPolicy
 from memory.database import Tx
 from memory.logs import EVENTS, TOOLS, Logged, append_log
 
 
-def write(tx: Tx, material: Material, now: datetime) -> None:
+def write(tx: Tx, material: Material, now: datetime, policy: CheckpointPolicy) -> None:
     """Add what the turn did and met to its logs; inside the transaction that ends it."""
     turn = material.turn
-    logged = Logged(material.agent.id, turn.scope.audience, turn.id)
+    logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material), now)
     append_log(tx, EVENTS, logged, _met(material), now)
 

@@ -10,6 +10,7 @@ from bot.packaging import Piece
 from bot.rates import NO_LIMITS, Rates
 from bot.tools.base import Toolset
 from memory.agents import Agent
+from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.clock import Clock
 from memory.search import Nearness
 
@@ -44,4 +45,6 @@ class Kit:
     rates: Rates = NO_LIMITS
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+    """How what is written in blocks is kept."""
     watch: events.Watch = events.unwatched

@@ -26,6 +26,7 @@ from bot.remembering_text import change_data, changed_lines, diff_lines, done_da
 from memory import block_history
 from memory.audience import OWNER, Scope, Trust
 from memory.block_history import Done, Edit, Hand, past_of_block
+from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
 from memory.block_rows import version_of
 from memory.changes import person_writer, played
@@ -60,6 +61,7 @@ class Remembering:
     house: ConstellationId
     people: People
     clock: Clock
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     async def blocks(self, asking: Asking) -> list[dict[str, Any]]:
         """The blocks that the asker may see here."""
@@ -207,7 +209,7 @@ class Remembering:
     def _hand(self, asking: Asking) -> Hand:
         owner = policy.may(self.people, asking.who, Action.EDIT_ANY)
         known = self.people.owner if asking.who.person in self.people.owner else (asking.who.person,)
-        return Hand(asking.who.person, known, owner, asking.scope, asking.trust, self.clock())
+        return Hand(asking.who.person, known, owner, asking.scope, asking.trust, self.clock(), self.checkpoints)
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.constellations.use(self.house) as database:

@@ -194,7 +194,7 @@ class TurnRunner:
             source = place_source(turn.place)
             pieces = self._kit.package(source, text)
             transcript.write(tx, transcript.Ended(material, text, source, tuple(pieces)), now)
-            happenings.write(tx, material, now)
+            happenings.write(tx, material, now, self._kit.checkpoints)
             inbox.finish(tx, turn.id, now)
             turns.end(tx, turn.id, "done", now)
             return True

@@ -13,6 +13,7 @@ from typing import Any
 
 from memory import containers
 from memory.audience import Audience, Scope, Trust
+from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
 from memory.database import Tx
 from memory.document import SYSTEM, BlockDocument
@@ -57,6 +58,7 @@ class Logged:
     agent: AgentId
     audience: Audience
     turn: TurnId | None = None
+    policy: CheckpointPolicy = DEFAULT_POLICY
 
 
 def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str, Any]], now: datetime) -> Block | None:
@@ -85,5 +87,5 @@ def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str,
         for entry in added:
             document.change(partial(containers.add_entry, target=target, value=dict(entry), at=now, by=SYSTEM))
 
-    author = Author(logged.agent, Scope(logged.audience), SYSTEM, Trust.SYSTEM, now, logged.turn)
+    author = Author(logged.agent, Scope(logged.audience), SYSTEM, Trust.SYSTEM, now, logged.turn, policy=logged.policy)
     return edit_block(tx, author, name, Operation.APPEND, add)

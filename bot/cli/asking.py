@@ -53,7 +53,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 approvals,
                 await open_community(config, approvals, (folder.path, utc_now)),
                 await open_steering(config, approvals, answering),
-                Remembering(constellations, house, approvals.people, utc_now),
+                Remembering(constellations, house, approvals.people, utc_now, config.memory.checkpoints()),
                 Costs(constellations, house, approvals.people, utc_now),
                 Archive(constellations, house, approvals.people, utc_now),
                 Granting(constellations, house, approvals.people, utc_now, make_tools({})),

@@ -28,6 +28,7 @@ from bot.config.sections import (
     FileSettings,
     Group,
     Limits,
+    Memory,
     ModelName,
     ModelSettings,
     Section,
@@ -82,6 +83,7 @@ class Config(Section):
     discord: DiscordSettings
     approvals: Approvals
     terminal: TerminalSettings
+    memory: Memory
     limits: Limits
     discord_token: SecretStr | None
     discord_owner: str

@@ -6,6 +6,7 @@ The texts of the errors raised here say what is expected; `bot.config.problems` 
 import difflib
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -13,6 +14,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic import model_validator as validate_model
 
 from bot.rules import ToolRule
+from memory import block_shortening
+from memory.block_log import CheckpointPolicy
 from memory.embedding import EXPECTED, is_choice
 from memory.errors import StoreError
 from memory.schemas import TEXT, Schema, TextSchema, outline
@@ -130,6 +133,8 @@ TemplateName: TypeAlias = Literal[
     "observation_log",
     "custom",
 ]
+_RECENT_SHARE = 5  # of the changes that a document may have, those that stay when the others are archived
+
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 
@@ -304,6 +309,31 @@ class TerminalSettings(Section):
     history: int = Field(default=5, ge=0, le=100)
 
 
+class Memory(Section):
+    """How what is written in blocks is kept."""
+
+    checkpoint_updates: int = Field(default=50, ge=1, le=1_000)
+    checkpoint_kilobytes: int = Field(default=50, ge=1, le=10_000)
+    checkpoint_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 30)] = 60
+    checkpoints_kept: int = Field(default=5, ge=2, le=100)
+    history_changes: int = Field(default=1_000, ge=10, le=10_000)
+    history_days: Annotated[float, Field(ge=0, le=36_500)] = 0
+
+    def checkpoints(self) -> CheckpointPolicy:
+        """The same for those who write blocks."""
+        return CheckpointPolicy(
+            updates=self.checkpoint_updates,
+            size=self.checkpoint_kilobytes * 1_000,
+            age=timedelta(minutes=self.checkpoint_minutes),
+            keep=self.checkpoints_kept,
+            limits=block_shortening.Limits(
+                changes=self.history_changes,
+                recent=self.history_changes // _RECENT_SHARE,
+                keep=timedelta(days=self.history_days) if self.history_days else None,
+            ),
+        )
+
+
 class Limits(Section):
     turn_seconds: Seconds = 600
     tool_seconds: Seconds = 60
@@ -323,4 +353,5 @@ class FileSettings(Section):
     discord: DiscordSettings = DiscordSettings()
     approvals: Approvals = Approvals()
     terminal: TerminalSettings = TerminalSettings()
+    memory: Memory = Memory()
     limits: Limits = Limits()

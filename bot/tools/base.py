@@ -17,6 +17,7 @@ from bot.errors import ToolError
 from bot.models.base import Call, ToolSpec
 from bot.policy import Caution
 from memory.agents import Agent
+from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.database import Rows, Tx
 from memory.ids import MessageId
 from memory.requests import Permit
@@ -51,6 +52,8 @@ class ToolContext:
     """The yes under which the call is made, if it took one (`memory.requests.require`)."""
     meaning: Nearness | None = None
     """That of the call's question."""
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+    """How what is written in blocks is kept."""
 
 
 @dataclass(frozen=True)

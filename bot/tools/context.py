@@ -188,6 +188,7 @@ def author_of(context: ToolContext, label: str) -> Author:
         now=context.now,
         turn=turn.id,
         template=_template(context, label),
+        policy=context.checkpoints,
         permit=context.permit,
     )
 
