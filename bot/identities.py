@@ -24,7 +24,7 @@ from memory.database import Tx
 from memory.faults import commit_point
 from memory.identities import Half, Linked
 from memory.ids import ConstellationId, PersonId, TurnId
-from memory.parting import part
+from memory.parting import is_to_part, part
 from sources.base import Place
 from sources.terminal import PERSON
 
@@ -142,6 +142,8 @@ class Identities:
         """Let what waits and runs use nothing together that is not one person's now; also after a death in between."""
         for house in self.constellations.all():
             async with self.constellations.use(house.id) as database:
+                if not await database.read(lambda rows: is_to_part(rows, self._audiences)):
+                    continue
                 turns = await database.write(_PART, lambda tx: part(tx, self._audiences), durable=True)
             self.moved(house.id, turns)
 

@@ -180,7 +180,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
             document.note(Note(deed, each.seq))
             return
         for each in reversed(candidates):
-            plan = past.weave.taken_back({each.seq})
+            plan = _alone_back(past, each) or past.weave.taken_back({each.seq})
             if plan.splices:
                 found.append((plan, each))
                 document.splice(plan.splices)
@@ -195,6 +195,18 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
     block = edit(change)
     plan, undone = found[0]
     return Done(block, plan, (undone,))
+
+
+def _alone_back(past: Past, change: Change) -> Plan | None:
+    """Back to before a change after which the same writer only undid and did again, and nobody else wrote.
+
+    What was undone and done again is new text, next to which what an older change took away finds no place any more.
+    """
+    since = [step.change for step in past.steps if step.change.seq > change.seq]
+    if not since or any(each.writer != change.writer or each.note.deed not in _STEPS for each in since):
+        return None
+    earlier = [step.change.seq for step in past.steps if step.change.seq < change.seq]
+    return past.weave.rolled_back(earlier[-1] if earlier else past.start)
 
 
 def _stepped_back(document: BlockDocument, past: Past, change: Change) -> Plan:
@@ -249,6 +261,9 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int) -> Done:
         document.note(Note(Deed.REVERT, changes[0].seq - 1, whose))
 
     return Done(edit(change), plan, tuple(changes))
+
+
+_STEPS = (Deed.UNDO, Deed.REDO)
 
 
 class Moved(Refused):

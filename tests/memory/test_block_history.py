@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
@@ -132,7 +132,8 @@ def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> No
 ACTS = st.lists(st.tuples(st.sampled_from(["edit", "edit", "undo", "redo"]), st.text("ab", max_size=4)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
+@example(acts=[("edit", "a"), ("edit", "b"), ("undo", ""), ("undo", ""), ("redo", ""), ("redo", ""), ("undo", "")])
 @given(acts=ACTS)
 def test_one_writer_alone_walks_a_plain_stack(acts: list[tuple[str, str]]) -> None:
     with database() as tx:

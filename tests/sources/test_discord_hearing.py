@@ -29,7 +29,7 @@ async def test_a_mention_in_a_public_channel_is_for_the_guild(server: DiscordSer
     assert (heard.kind, heard.external_id, heard.position) == (Kind.MESSAGE, str(said.id), str(said.id))
     assert heard.place.id == place_id(general.id)
     assert heard.place.audience == guild_audience(guild_id(guild.id))
-    assert heard.place.bindings == (f"discord:{general.id}", f"discord:{guild.id}")
+    assert heard.place.bindings == (f"discord:{general.id}", f"discord:guild:{guild.id}")
     assert heard.speaker is not None
     assert (heard.speaker.id, heard.speaker.name, heard.speaker.username) == (person_id(ana.id), "Annie", "ana")
     assert (heard.speaker.roles, heard.speaker.trust) == (("Cooks",), Trust.STRANGER)
