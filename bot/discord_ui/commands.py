@@ -25,7 +25,7 @@ _SHOWN = 300  # characters of one hit
 
 _HELP = """**Talk to me** by mentioning me, answering one of my messages, or in a direct message.
 I remember what you tell me. What you say in a direct message stays there: I never use it where others can read.
-`/search` finds what was said or stored, as far as you may know it here.
+`/search` finds what was said or stored, as far as you may know it.
 `/memory list` shows what I keep in mind here; `show`, `history`, `diff`, `rollback`, `revert` and `edit` are there too.
 `/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
 `/archival list` shows what I keep for the long term; `show`, `add` and `delete` are there too.
@@ -65,7 +65,7 @@ def _status(desk: Desk, people: People) -> app_commands.Command[Any, ..., None]:
 
 
 def _search(desk: Desk, settings: DiscordSettings) -> app_commands.Command[Any, ..., None]:
-    @app_commands.command(name="search", description="Find what was said or stored, as far as you may know it here")
+    @app_commands.command(name="search", description="Find what was said or stored, as far as you may know it")
     @app_commands.describe(text="Words to look for", limit="How many to show")
     async def command(
         interaction: Interaction,
@@ -100,7 +100,7 @@ def results_text(results: Results) -> str:
     """Hits as quotations."""
     if not results.hits:
         where = ", ".join(f"{results.seen.get(domain, 0)} {domain}" for domain in results.searched)
-        return f"Nothing was found. I searched what you may know here: {where}."
+        return f"Nothing was found. I searched what you may know: {where}."
     return "\n".join(
         f"> {discord.utils.escape_markdown(' '.join(hit.text[:_SHOWN].split()))}\n"
         f"-# {hit.kind}{f' by {hit.speaker}' if hit.speaker else ''}, {discord.utils.format_dt(hit.when)}"

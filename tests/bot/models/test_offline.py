@@ -182,6 +182,11 @@ def test_an_answer_of_another_kind_is_called_the_nearest() -> None:
             "Vergessen: was du mir über „meinen Zahnarzt“ gesagt hast.",
         ),
         (
+            "Meine Lieblingsfarbe ist blau",
+            "vergiss meine Lieblingsfarbe",
+            "Vergessen: was du mir über „meine Lieblingsfarbe“ gesagt hast.",
+        ),
+        (
             "私の歯医者はエルム通りにあると覚えて",
             "歯医者のことを忘れて",
             "忘れました：「歯医者」について聞いたこと。",
