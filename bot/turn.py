@@ -38,6 +38,8 @@ _MODEL = call_point("model.complete")
 
 Ending: TypeAlias = bool
 """True when the turn is over, False when it is to be looked at again."""
+Standing: TypeAlias = tuple[Material, Move, bool]
+"""What a turn stands on; what it does next; whether the same speaker said more."""
 
 
 class TurnRunner:
@@ -49,6 +51,7 @@ class TurnRunner:
         self._caller = Caller(database, kit)
         self._turn = turn
         self._call: asyncio.Task[Answer] | None = None
+        self._seen: Standing | None = None  # how the turn stood when its answer was stored: spares a look
         self.stopping = False
 
     def interrupt(self) -> None:
@@ -60,7 +63,9 @@ class TurnRunner:
         """Go on until the turn is over (True) or `stopping` is set and a step is stored (False)."""
         over = False
         while not over:
-            material, move, more = await self._db.read(self._look)
+            if (standing := self._seen) is None:
+                standing = await self._db.read(self._look)
+            (material, move, more), self._seen = standing, None
             if self.stopping and not isinstance(move, Finish):  # what is answered already is said before the end
                 break
             if material.turn.status != "running":
@@ -74,8 +79,7 @@ class TurnRunner:
                 continue  # nothing of it was stored
         return over
 
-    def _look(self, rows: Rows) -> tuple[Material, Move, bool]:
-        """What the turn stands on; what it does next; whether the same speaker said more."""
+    def _look(self, rows: Rows) -> Standing:
         turn = turns.get(rows, self._turn)
         if turn is None:
             raise KeyError(self._turn)
@@ -170,13 +174,14 @@ class TurnRunner:
             calls.append({"id": own, "name": call.name, "arguments": redact(call.arguments)})
         body = {"text": redact(_explained(answer)), "calls": calls, "model": answer.model, "finish": answer.finish}
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> Standing:
             turns.add_step(tx, turn, "answer", body, now)
             recalled = [entry.id for entry in material.recalled]
             turns.note_shown(tx, turn, context.shown_blocks(material), recalled)
             record(tx, turn, spent, now)
+            return self._look(tx)
 
-        await self._db.write(_ANSWER, work)
+        self._seen = await self._db.write(_ANSWER, work)
 
     # ------------------------------------------------------------------ ending
 

@@ -108,8 +108,14 @@ def block_by_id(rows: Rows, agent: AgentId, block: BlockId) -> Block:
     return _select(rows, agent, "b.id = ?", (block,))[0]
 
 
+# Looking a value up is much quicker than calling its Enum, for every block of every prompt.
+_KINDS = {kind.value: kind for kind in BlockType}
+_LEVELS = {level.value: level for level in Permission}
+_TRUST = {level.value: level for level in Trust}
+
+
 def _block(row: Row, agent: AgentId) -> Block:
-    # In the order of _LIVING: to read by name takes twice the time, for every block of every prompt.
+    # In the order of _LIVING: to read by name takes twice the time, too.
     block, owner, label, description, kind, limit, own, pinned, about, *rest = row
     audience, trust, profile, content, updated_at, given, owner_name, schema = rest
     shared = owner not in (agent, CONSTELLATION_OWNER)
@@ -118,18 +124,18 @@ def _block(row: Row, agent: AgentId) -> Block:
         owner=owner,
         label=label,
         description=description,
-        type=BlockType(kind),
+        type=_KINDS[kind],
         char_limit=limit,
-        permission=Permission(own),
+        permission=_LEVELS[own],
         pinned=bool(pinned),
         about=about,
         audience=audience,
-        trust=Trust(trust),
+        trust=_TRUST[trust],
         profile=profile,
         content=content,
         updated_at=from_text(updated_at),
         shared_from=(owner_name or owner) if shared else None,
-        access=_access(BlockType(kind), Permission(own), given, shared=shared),
+        access=_access(_KINDS[kind], _LEVELS[own], given, shared=shared),
         schema=TEXT if schema == _PLAIN else parse_schema(schema),
     )
 

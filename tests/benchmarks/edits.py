@@ -59,8 +59,8 @@ def _watched(spans: Spans) -> Iterator[None]:
         (BlockDocument, "commit", "export"),
         (editing, "save_change", "save"),
         (block_log, "search_text", "index_text"),
-        (block_log, "_insert_update", "insert"),
-        (block_log, "_insert_checkpoint", "checkpoint"),
+        (block_log, "insert_update", "insert"),
+        (block_log, "insert_checkpoint", "checkpoint"),
     ]
     with timed_writes(spans), timed(spans, places):
         yield

@@ -247,7 +247,7 @@ def test_an_append_is_refused_when_empty_or_too_long(tx: Tx) -> None:
         archival.append(tx, MOON, entry.id, "x", HERE, NOON)
 
 
-@pytest.mark.parametrize("scope", SCOPES, ids=str)
+@pytest.mark.parametrize("scope", SCOPES)
 def test_nothing_is_appended_where_somebody_reads_it_who_may_not_know(tx: Tx, scope: Scope) -> None:
     for audience in AUDIENCES:
         entry = put(tx, f"for {audience}", audience)
@@ -360,7 +360,7 @@ READINGS: dict[str, Reading] = {
 }
 
 
-@pytest.mark.parametrize("scope", SCOPES, ids=str)
+@pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 def test_a_reading_gives_exactly_the_rows_its_scope_may_use(tx: Tx, reading: Reading, scope: Scope) -> None:
     entries = [

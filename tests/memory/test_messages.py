@@ -286,7 +286,7 @@ READINGS: dict[str, Reading] = {
 }
 
 
-@pytest.mark.parametrize("scope", SCOPES, ids=str)
+@pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 def test_a_reading_gives_exactly_the_rows_its_scope_may_use(tx: Tx, reading: Reading, scope: Scope) -> None:
     ids = [messages.add_heard(tx, replace(HEARD, external_id=row, audience=row)) for row in AUDIENCES]

@@ -249,7 +249,7 @@ def test_the_limit_is_kept_within_bounds(world: World) -> None:
 
 @pytest.mark.parametrize("text", ["hamster", ""])
 @pytest.mark.parametrize("domain", sorted(DOMAINS))
-@pytest.mark.parametrize("scope", SCOPES, ids=str)
+@pytest.mark.parametrize("scope", SCOPES)
 def test_a_row_is_found_exactly_when_the_scope_may_use_it(
     world: World, scope: Scope, domain: Domain, text: str
 ) -> None:
