@@ -4,7 +4,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot import control
@@ -22,7 +22,7 @@ from bot.errors import ConfigError
 from bot.fronts import Desks, connect_fronts
 from bot.granting import Granting
 from bot.halting import Halt
-from bot.houses import open_house
+from bot.houses import Answering, open_house
 from bot.kit import Kit, Limits
 from bot.lane import Patience
 from bot.notices import Notices
@@ -42,7 +42,7 @@ from memory.clock import Clock, utc_now
 from memory.constellation import Constellations
 from memory.errors import StoreError
 from memory.folder import DataFolder
-from memory.ids import PersonId, PlaceId
+from memory.ids import ConstellationId, PersonId, PlaceId
 from sources.base import Endpoint, Front
 from sources.terminal import PERSON, PLACE, SOURCE, Journal, TerminalEndpoint, TerminalSource
 
@@ -103,75 +103,104 @@ class App:
         await front.source.run(self.router.receive)
 
 
+@dataclass(frozen=True)
+class _Ground:
+    """What everything else stands on."""
+
+    config: Config
+    clock: Clock
+    folder: DataFolder
+    constellations: Constellations
+    house: ConstellationId
+    answering: Answering
+    thinking: Thinking
+    embedding: Embedding
+    events: Broadcast
+    endpoints: dict[str, Endpoint] = field(default_factory=dict)
+    """By source; filled last: front ends are given what acts through the router."""
+
+
 @asynccontextmanager
 async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) -> AsyncIterator[App]:
     """Make the service for a configuration, holding its data folder until the context ends.
 
     Without `fronts` only the terminal is there: for a chat without a running service.
     """
-    folder = open_folder(config)
-    events = Broadcast()
     async with AsyncExitStack() as stack:
-        stack.enter_context(folder.lock())
-        thinking = await stack.enter_async_context(open_models(config, clock))
-        opening = Constellations.open(folder.path, clock, _OPEN_CONSTELLATIONS)
-        constellations = await stack.enter_async_context(opening)
-        house_id, answering = await open_house(config, constellations, PersonId(PERSON), clock)
-        desk = Desk(constellations, house_id, config.model.default, clock)
-        desk.standings, desk.unset = thinking.standings, config.unset()
-        embedding = await stack.enter_async_context(open_embedding(config, constellations, house_id))
-        desk.embedding, desk.meaning = embedding.words, embedding.meaning
-        terminal = TerminalSource(config.constellation.owner, clock), TerminalEndpoint(Journal(folder.terminal_journal))
-        endpoints: dict[str, Endpoint] = {}  # filled below: front ends are given what acts through the router
-        kit = _kit(config, thinking, embedding, (endpoints, clock, events))
-        house = House(house_id, answering, kit, _owner_notices(config))
-        router = Router(constellations, {house_id: house}, house_id, endpoints, _patience(config))
-        embedding.busy = lambda: router.busy
-        approvals = Approvals(constellations, house_id, kit.broker, clock, functools.partial(router.resume, house_id))
-        halt = Halt(constellations, router, approvals.people, clock, config.approvals.halt_phrase)
-        router.on_message, router.before_storing = halt.hear, halt.keep
-        await halt.restore()
-        settle = functools.partial(router.taken_in, _SETTLE_SECONDS)
-        community = await open_community(config, approvals, (folder.path, clock), settle, router.moved)
-        router.heard_by, router.withheld = community.identities.heard_by, community.privacy.choices.withheld
-        desk.halted = lambda: halt.since
-        why = Why(constellations, house_id, approvals.people, clock)
-        operations = Operations(constellations, house_id, router.answer)
-        steering = await open_steering(config, approvals, answering)
-        router.deaf = steering.deaf
-        books = (
-            Remembering(constellations, house_id, approvals.people, clock, kit.checkpoints),
-            Costs(constellations, house_id, approvals.people, clock),
-            Granting(constellations, house_id, approvals.people, clock, kit.tools),
-            Archive(constellations, house_id, approvals.people, clock, embedding.meaning),
+        ground = await _open_ground(config, clock, stack)
+        terminal = (
+            TerminalSource(config.constellation.owner, clock),
+            TerminalEndpoint(Journal(ground.folder.terminal_journal)),
         )
-        desks = Desks(desk, approvals, halt, why, operations, community, steering, *books)
+        house = House(ground.house, ground.answering, _kit(ground), _owner_notices(config))
+        router = Router(ground.constellations, {house.id: house}, house.id, ground.endpoints, _patience(config))
+        ground.embedding.busy = lambda: router.busy
+        desks = await _desks(ground, house.kit, router)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
-        endpoints |= {front.source.name: front.endpoint for front in connected}
-        chat = Chat(constellations, house_id, router, terminal, events, desks)
-        damage = DamageWatch(constellations, house_id, house.notices, clock, approvals.resume)
-        yield App(router, chat, desks, embedding, damage, connected, events, endpoints, folder)
+        ground.endpoints.update({front.source.name: front.endpoint for front in connected})
+        chat = Chat(ground.constellations, house.id, router, terminal, ground.events, desks)
+        damage = DamageWatch(ground.constellations, house.id, house.notices, clock, desks.approvals.resume)
+        yield App(
+            router, chat, desks, ground.embedding, damage, connected, ground.events, ground.endpoints, ground.folder
+        )
 
 
-def _kit(
-    config: Config,
-    thinking: Thinking,
-    embedding: Embedding,
-    around: tuple[Mapping[str, Endpoint], Clock, Broadcast],
-) -> Kit:
-    endpoints, clock, watch = around
-    limits = config.limits
+async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _Ground:
+    folder = open_folder(config)
+    stack.enter_context(folder.lock())
+    thinking = await stack.enter_async_context(open_models(config, clock))
+    opening = Constellations.open(folder.path, clock, _OPEN_CONSTELLATIONS)
+    constellations = await stack.enter_async_context(opening)
+    house, answering = await open_house(config, constellations, PersonId(PERSON), clock)
+    embedding = await stack.enter_async_context(open_embedding(config, constellations, house))
+    return _Ground(config, clock, folder, constellations, house, answering, thinking, embedding, Broadcast())
+
+
+async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
+    """What people ask and answer; what of it must hold before the first message is restored here."""
+    config, clock = ground.config, ground.clock
+    store = ground.constellations, ground.house
+    approvals = Approvals(*store, kit.broker, clock, functools.partial(router.resume, ground.house))
+    people = approvals.people
+    halt = Halt(ground.constellations, router, people, clock, config.approvals.halt_phrase)
+    router.on_message, router.before_storing = halt.hear, halt.keep
+    await halt.restore()
+    settle = functools.partial(router.taken_in, _SETTLE_SECONDS)
+    community = await open_community(config, approvals, (ground.folder.path, clock), settle, router.moved)
+    router.heard_by, router.withheld = community.identities.heard_by, community.privacy.choices.withheld
+    steering = await open_steering(config, approvals, ground.answering)
+    router.deaf = steering.deaf
+    books = (
+        Remembering(*store, people, clock, kit.checkpoints),
+        Costs(*store, people, clock),
+        Granting(*store, people, clock, kit.tools),
+        Archive(*store, people, clock, ground.embedding.meaning),
+    )
+    why, operations = Why(*store, people, clock), Operations(*store, router.answer)
+    return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)
+
+
+def _desk(ground: _Ground, halt: Halt) -> Desk:
+    desk = Desk(ground.constellations, ground.house, ground.config.model.default, ground.clock)
+    desk.standings, desk.unset = ground.thinking.standings, ground.config.unset()
+    desk.embedding, desk.meaning = ground.embedding.words, ground.embedding.meaning
+    desk.halted = lambda: halt.since
+    return desk
+
+
+def _kit(ground: _Ground) -> Kit:
+    config, limits = ground.config, ground.config.limits
     return Kit(
-        model=thinking.choose,
-        tools=make_tools(endpoints),
-        package=lambda source, text: package(text, endpoints[source].split),
+        model=ground.thinking.choose,
+        tools=make_tools(ground.endpoints),
+        package=lambda source, text: package(text, ground.endpoints[source].split),
         redact=Redactor(config.secrets()).text,
-        clock=clock,
+        clock=ground.clock,
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=Broker(approval_terms(config)),
         rates=Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour),
-        watch=watch,
-        meaning=embedding.meaning,
+        watch=ground.events,
+        meaning=ground.embedding.meaning,
         checkpoints=config.memory.checkpoints(),
     )
 

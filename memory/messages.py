@@ -332,54 +332,10 @@ def erase_person(tx: Tx, person: PersonId) -> int:
 
 def to_message(row: Row) -> Message:
     """A row of `COLUMNS` as a message; by position, as a prompt reads hundreds."""
-    (
-        identifier,
-        place,
-        agent,
-        person,
-        speaker,
-        batch,
-        sequence,
-        role,
-        text,
-        call_id,
-        tool,
-        arguments,
-        source,
-        external,
-        metadata,
-        audience,
-        trust,
-        revision,
-        edited,
-        deleted,
-        archived,
-        created,
-    ) = row
-    return Message(
-        identifier,
-        place,
-        agent,
-        person,
-        speaker,
-        batch,
-        sequence,
-        role,
-        text,
-        call_id,
-        tool,
-        arguments,
-        source,
-        external,
-        _NOTHING if metadata == "{}" else json.loads(metadata),
-        audience,
-        _TRUST[trust],
-        revision,
-        _moment(edited),
-        _moment(deleted),
-        bool(archived),
-        from_text(created),
-    )
+    *plain, metadata, audience, trust, revision, edited, deleted, archived, created = row
+    read = _NOTHING if metadata == "{}" else json.loads(metadata)
+    moments = _moment(edited), _moment(deleted), bool(archived), from_text(created)
+    return Message._make((*plain, read, audience, _TRUST[trust], revision, *moments))
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -13,7 +13,7 @@ from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
 from bot.cli.ending import explained, logged
 from bot.cli.house import add_archive, add_books, add_sources
-from bot.cli.people import add_link, add_people
+from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
 from bot.cli.version import version
 from bot.config import Config, load_here
@@ -310,6 +310,7 @@ def _log(config: Config, *, as_json: bool = False, level: str = "info") -> None:
     logs.setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
 
 
+add_pairing(app, _administer)
 add_people(app, _administer)
 add_link(app, _administer)
 add_sources(app, _administer)

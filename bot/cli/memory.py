@@ -25,6 +25,7 @@ def commands(administer: Administer) -> typer.Typer:
     group = typer.Typer(help="Memory blocks: what stands in them, who wrote it when, and going back.")
     _add_looking(group, administer)
     _add_changing(group, administer)
+    _add_reverting(group, administer)
     return group
 
 
@@ -93,6 +94,8 @@ def _add_changing(group: typer.Typer, administer: Administer) -> None:
         """Take back your own newest change; what others wrote stays."""
         administer(_done, as_json, "undo", {"name": block, "again": redo})
 
+
+def _add_reverting(group: typer.Typer, administer: Administer) -> None:
     @group.command()
     def revert(
         block: Name,

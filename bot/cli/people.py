@@ -24,12 +24,10 @@ def told(operation: str, empty: str, **arguments: Any) -> Work:
     return work
 
 
-def add_people(app: typer.Typer, administer: Administer) -> None:
-    """Put the commands into the program."""
+def add_pairing(app: typer.Typer, administer: Administer) -> None:
+    """Put `carina pair` into the program."""
     pair = typer.Typer(help="Strangers who ask to be let in.")
-    people = typer.Typer(help="Who may talk to your agents, beside what the configuration says.")
     app.add_typer(pair, name="pair")
-    app.add_typer(people, name="people")
 
     @pair.command("list")
     def pair_list(as_json: Json = False) -> None:
@@ -47,6 +45,12 @@ def add_people(app: typer.Typer, administer: Administer) -> None:
     def pair_revoke(person: Who, as_json: Json = False) -> None:
         """End somebody's code, or take back that they were let in."""
         administer(told("people.forget", "", subject=person), as_json)
+
+
+def add_people(app: typer.Typer, administer: Administer) -> None:
+    """Put `carina people` into the program."""
+    people = typer.Typer(help="Who may talk to your agents, beside what the configuration says.")
+    app.add_typer(people, name="people")
 
     @people.command("list")
     def people_list(as_json: Json = False) -> None:
