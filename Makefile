@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test slow check format lock bench clean
+.PHONY: run install embedding test fast slow check format lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -37,8 +37,14 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@
 
-test: check             ## lint, types and the tests
-	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow"
+# Tests of real processes and sockets measure time limits of their own, so each has the machine to itself.
+PROCESSES := tests/service tests/kill tests/wire
+
+test: fast              ## lint, types and the tests
+	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow" $(PROCESSES)
+
+fast: check             ## lint, types and the tests that need no second process: a few minutes
+	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow" -n auto $(PROCESSES:%=--ignore=%)
 
 slow: check             ## the tests that take long: the whole kill matrix, long outages
 	$(BIN)/python -m pytest -p no:cacheprovider -m slow

@@ -10,6 +10,7 @@ from bot.app import App, build
 from bot.config import load_config
 from bot.policy import Approver
 from sources.terminal import PERSON
+from tests.bot.stage import until
 
 
 @asynccontextmanager
@@ -90,11 +91,16 @@ async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
 async def test_what_was_answered_with_nobody_there_is_shown_to_the_next_who_comes(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         await app.chat.say("remember that my cat is called Bolt", "terminal-1")
-        await asyncio.sleep(0.5)
+        await until(lambda: _answered(app))
         async with aclosing(app.chat.chat()) as chat, asyncio.timeout(10):
             shown = [await anext(chat), await anext(chat)]
         assert shown[0] == {"kind": "Listening"}
         assert "Bolt" in answers(shown)[0]
+
+
+async def _answered(app: App) -> bool:
+    status = await app.desks.desk.status()
+    return status.unsent == 1 and status.waiting == 0
 
 
 async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:
