@@ -1,13 +1,17 @@
 """The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from bot.config import Config
 from bot.config.sections import Agent as AgentSettings
 from bot.config.sections import Block as BlockSettings
+from bot.config.sections import Group as GroupSettings
+from bot.groups.settings import with_agents
 from bot.seeding import new_agent_id, seed_agent, seed_group
-from memory.agents import Agent
+from memory import agents
+from memory.agents import Agent, Group, Member
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Tx
@@ -56,9 +60,26 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
     groups: dict[str, GroupId] = {}
     places: dict[str, GroupId] = {}
     for group in config.groups:
-        groups[group.name] = seed_group(tx, group.name, [ids[member] for member in group.members], now)
+        groups[group.name] = seed_group(tx, _group(group, ids), now).id
         places |= dict.fromkeys(group.places, groups[group.name])
     return Answering(places, groups[config.default_group.name])
+
+
+def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
+    """A group as its row keeps it: agents by id."""
+    members = tuple(
+        Member(ids[each.agent], each.role, each.domain, each.capabilities, each.model) for each in settings.members
+    )
+    return Group(
+        id=agents.new_group_id(),
+        name=settings.name,
+        members=members,
+        pattern=settings.pattern,
+        config=with_agents(settings.settings.model_dump(mode="json"), ids),
+        description=settings.description,
+        keywords=settings.keywords,
+        mention=settings.mention,
+    )
 
 
 def _agent(settings: AgentSettings, *, show_name: bool) -> Agent:

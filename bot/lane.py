@@ -242,7 +242,7 @@ def begin_turn(tx: Tx, rows: list[InRow], now: datetime) -> TurnId:
     within = frozenset(place.within) if place is not None else frozenset()
     turn = Turn(
         id=turns.new_turn_id(),
-        agent=group.members[0] if decided is None else decided.agent,
+        agent=group.members[0].agent if decided is None else decided.agent,
         group=group.id,
         place=head.place,
         person=head.person,

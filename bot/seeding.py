@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from memory import agents, blocks
-from memory.agents import Agent
+from memory.agents import Agent, Group
 from memory.audience import OWNER, PUBLIC, Audience, Trust
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.database import Tx
 from memory.document import SYSTEM
-from memory.ids import AgentId, GroupId, PersonId, new_id
+from memory.ids import AgentId, PersonId, new_id
 from memory.schemas import TEXT, dump_schema, parse_schema
 from memory.templates import described
 
@@ -30,9 +30,9 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
     return stored
 
 
-def seed_group(tx: Tx, name: str, members: list[AgentId], now: datetime) -> GroupId:
-    """Add a group unless one of that name exists."""
-    return agents.seed_group(tx, name, members, now).id
+def seed_group(tx: Tx, group: Group, now: datetime) -> Group:
+    """Add a group unless one of that name exists; gives the one that stands."""
+    return agents.seed_group(tx, group, now)
 
 
 def new_agent_id() -> AgentId:

@@ -36,10 +36,31 @@ class Agent:
 
 
 @dataclass(frozen=True)
+class Member:
+    """One agent in a group. `role` is regular, supervisor, observer or specialist; the last one has a `domain`."""
+
+    agent: AgentId
+    role: str = "regular"
+    domain: str = ""
+    capabilities: tuple[str, ...] = ()
+    model: str = ""
+    """Its model in this group, or empty for its own."""
+
+
+@dataclass(frozen=True)
 class Group:
+    """Agents that answer together. `config` is what the pattern is told, with agents by id."""
+
     id: GroupId
     name: str
-    members: tuple[AgentId, ...]
+    members: tuple[Member, ...]
+    pattern: str = "round_robin"
+    config: Mapping[str, Any] = field(default_factory=dict)
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    """Words that bring a message to this group, wherever it was said."""
+    mention: bool = True
+    """Whether a message that begins with the group's name comes to it."""
 
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
@@ -66,24 +87,46 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
     return agent
 
 
-def seed_group(tx: Tx, name: str, members: Sequence[AgentId], now: datetime) -> Group:
+def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
     """Add the group if none has its name; gives the row that stands."""
-    row = tx.one("SELECT id FROM agent_groups WHERE name = ?", (name,))
-    moment = to_text(now)
+    row = tx.one("SELECT id FROM agent_groups WHERE name = ?", (group_.name,))
     if row is not None:
         return group(tx, GroupId(row["id"]))
-    identifier = GroupId(new_id("grp"))
-    base = {"id": identifier, "name": name, "pattern_type": "round_robin"}
-    tx.insert("agent_groups", {**base, "created_at": moment, "updated_at": moment})
-    for position, member in enumerate(members):
-        member_row: dict[str, Value] = {
-            "group_id": identifier,
-            "agent_id": member,
-            "position": position,
-            "joined_at": moment,
-        }
-        tx.insert("group_members", member_row)
-    return Group(identifier, name, tuple(members))
+    moment = to_text(now)
+    values: dict[str, Value] = {
+        "id": group_.id,
+        "name": group_.name,
+        "description": group_.description,
+        "pattern_type": group_.pattern,
+        "pattern_config": json.dumps(dict(group_.config), ensure_ascii=False),
+        "keywords": json.dumps(group_.keywords, ensure_ascii=False),
+        "mention": int(group_.mention),
+        "created_at": moment,
+        "updated_at": moment,
+    }
+    tx.insert("agent_groups", values)
+    for position, member in enumerate(group_.members):
+        add_member(tx, group_.id, member, position, now)
+    return group_
+
+
+def add_member(tx: Tx, group_id: GroupId, member: Member, position: int, now: datetime) -> None:
+    """Give a group one more member."""
+    values: dict[str, Value] = {
+        "group_id": group_id,
+        "agent_id": member.agent,
+        "role": member.role,
+        "domain": member.domain,
+        "capabilities": json.dumps(member.capabilities, ensure_ascii=False),
+        "model": member.model,
+        "position": position,
+        "joined_at": to_text(now),
+    }
+    tx.insert("group_members", values)
+
+
+def new_group_id() -> GroupId:
+    return GroupId(new_id("grp"))
 
 
 def agent(rows: Rows, identifier: AgentId) -> Agent:
@@ -105,11 +148,31 @@ def agents(rows: Rows) -> list[Agent]:
 
 def group(rows: Rows, identifier: GroupId) -> Group:
     """The group of that id with its members in order; raises KeyError when there is none."""
-    row = rows.one("SELECT name FROM agent_groups WHERE id = ?", (identifier,))
+    row = rows.one("SELECT * FROM agent_groups WHERE id = ?", (identifier,))
     if row is None:
         raise KeyError(identifier)
-    members = rows.all("SELECT agent_id FROM group_members WHERE group_id = ? ORDER BY position", (identifier,))
-    return Group(identifier, row["name"], tuple(AgentId(member["agent_id"]) for member in members))
+    members = rows.all("SELECT * FROM group_members WHERE group_id = ? ORDER BY position", (identifier,))
+    return Group(
+        id=identifier,
+        name=row["name"],
+        members=tuple(_member(member) for member in members),
+        pattern=row["pattern_type"],
+        config=json.loads(row["pattern_config"]),
+        description=row["description"],
+        keywords=tuple(json.loads(row["keywords"])),
+        mention=bool(row["mention"]),
+    )
+
+
+def _member(row: Row) -> Member:
+    capabilities = tuple(json.loads(row["capabilities"]))
+    return Member(AgentId(row["agent_id"]), row["role"], row["domain"], capabilities, row["model"])
+
+
+def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
+    """Whether each of these agents is active, hibernated or archived."""
+    sql = "SELECT id, status FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+    return {AgentId(row["id"]): row["status"] for row in rows.all(sql, (json.dumps(list(identifiers)),))}
 
 
 def groups(rows: Rows) -> list[Group]:

@@ -12,6 +12,7 @@ from memory import (
     archival,
     block_log,
     grants,
+    groups,
     inbox,
     messages,
     outbox,
@@ -47,6 +48,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("inbox", inbox, "inbox"),
     _store("outbox", outbox, "outbox"),
     _store("turns", turns, "turns", "turn_steps", "turn_uses"),
+    _store("groups", groups, "group_runs", "group_parts"),
     _store("usage", usage, "model_usage"),
     _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
     _store("requests", requests, "permission_requests", "permission_votes"),

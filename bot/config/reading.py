@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
 from bot.config.folders import folder_problem, located
+from bot.config.groups import group_problems
 from bot.config.problems import environment_problem, file_problem, nearest, shown
 from bot.config.sections import (
     EXTRA_OF_PROVIDER,
@@ -39,6 +40,7 @@ from bot.config.sections import (
     split_list,
 )
 from bot.errors import ConfigError
+from bot.groups.settings import Member
 from bot.secrets import Redactor
 from memory.embedding import Choice
 
@@ -243,7 +245,7 @@ def _complete(settings: FileSettings) -> tuple[Group, ...]:
     """The groups, the only one being the default; without any, one of the only agent."""
     groups = settings.groups
     if not groups and len(settings.agents) == 1:
-        groups = (Group(members=(settings.agents[0].name,)),)
+        groups = (Group(members=(Member(agent=settings.agents[0].name),)),)
     return (groups[0].model_copy(update={"default": True}),) if len(groups) == 1 else groups
 
 
@@ -261,21 +263,13 @@ def _check_groups(config: Config) -> Iterator[str]:
     for agent in config.agents:
         for label in _twice(block.label for block in agent.blocks):
             yield f'{file}: agents["{agent.name}"].blocks: found two labelled "{label}"; expected different labels'
-    for place in _twice(place for group in config.groups for place in group.places):
-        yield f'{file}: groups: found the place "{place}" in two; expected one group for each place'
     if not agents:
         yield f"{file}: agents: found none; expected at least one, or no agents key for the default one"
     elif not config.groups:
         yield _example_groups(file, agents)
     else:
         yield from _check_default(file, [group.name for group in config.groups if group.default])
-    for group in config.groups:
-        key = f'{file}: groups["{group.name}"].members'
-        if len(group.members) != 1:
-            yield f"{key}: found {len(group.members)}; expected one, until coordination patterns exist"
-        for member in group.members:
-            if member not in agents:
-                yield f'{key}: found "{member}", which is no agent; {nearest(member, agents)}'
+    yield from group_problems(file, config.groups, agents)
 
 
 def _check_default(file: str, default: list[str]) -> Iterator[str]:
@@ -304,6 +298,10 @@ def _check_models(config: Config) -> Iterator[str]:
     wanted = {config.model.default: "CARINA_MODEL or model.default"}
     wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
     wanted |= {agent.model: f'agents["{agent.name}"].model' for agent in config.agents if agent.model}
+    for group in config.groups:
+        wanted |= {
+            each.model: f'groups["{group.name}"].members["{each.agent}"].model' for each in group.members if each.model
+        }
     for model, key in wanted.items():
         provider = model.partition(":")[0]
         module = EXTRA_OF_PROVIDER.get(provider, "")

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic import model_validator as validate_model
 
+from bot.groups import settings as patterns
 from bot.rules import ToolRule
 from memory import block_shortening
 from memory.block_log import CheckpointPolicy
@@ -265,9 +266,48 @@ class Agent(Section):
 
 class Group(Section):
     name: Name = "Main"
-    members: tuple[Name, ...] = ("Carina",)
+    description: str = ""
+    members: tuple[patterns.Member, ...] = (patterns.Member(agent="Carina"),)
     places: tuple[PlaceName, ...] = ()
+    keywords: tuple[Name, ...] = ()
+    mention: bool = True
     default: bool = False
+    pattern: patterns.Pattern = "round_robin"
+    round_robin: patterns.RoundRobin | None = None
+    dynamic: patterns.Dynamic | None = None
+    supervisor: patterns.Supervisor | None = None
+    pipeline: patterns.Pipeline | None = None
+    voting: patterns.Voting | None = None
+    sleeptime: patterns.Sleeptime | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its agents, in order."""
+        return tuple(member.agent for member in self.members)
+
+    @property
+    def settings(self) -> patterns.Table:
+        """The table of its pattern, or what holds without one."""
+        return patterns.chosen(self.pattern, {name: getattr(self, name) for name in patterns.TABLES})
+
+    @validate_model(mode="before")
+    @classmethod
+    def _begin(cls, given: Any) -> Any:
+        members = given.get("members") if isinstance(given, dict) else None
+        if not isinstance(members, list):
+            return given
+        return {**given, "members": [{"agent": each} if isinstance(each, str) else each for each in members]}
+
+    @validate_model(mode="after")
+    def _models_exist(self) -> "Group":
+        for model in {member.model for member in self.members} - {""}:
+            _check_model(model)
+        return self
+
+    @validate_model(mode="after")
+    def _one_pattern(self) -> "Group":
+        patterns.chosen(self.pattern, {name: getattr(self, name) for name in patterns.TABLES})
+        return self
 
 
 class People(Section):

@@ -50,7 +50,7 @@ def test_without_anything_there_is_carina_in_main_at_home_offline(tmp_path: Path
         ("scratchpad", "working", "each", 5000, True),
     ]
     assert agent.blocks[1].description == "Stores key details about the person you are conversing with"
-    assert [(group.name, group.members, group.default) for group in config.groups] == [("Main", ("Carina",), True)]
+    assert [(group.name, group.names, group.default) for group in config.groups] == [("Main", ("Carina",), True)]
     assert config.default_group.name == "Main"
     assert config.secrets() == ()
 
@@ -136,7 +136,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     assert [agent.name for agent in config.agents] == ["Iris", "Moth"]
     assert [block.char_limit for block in config.agents[0].blocks] == [5000]
     assert "Moth" in config.agents[1].blocks[0].content
-    assert config.default_group.members == ("Iris",)
+    assert config.default_group.names == ("Iris",)
     assert config.groups[1].places == ("discord:123", "discord:guild:456", "terminal:local")
     assert dict(config.discord.modes) == {"12": "open", "34": "off"}
     assert config.discord.allow.persons == frozenset({"12", "34"})
@@ -144,7 +144,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
 
 def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
     config = loaded(tmp_path, '[[agents]]\nname = "Iris"\n')
-    assert [(group.name, group.members, group.default) for group in config.groups] == [("Main", ("Iris",), True)]
+    assert [(group.name, group.names, group.default) for group in config.groups] == [("Main", ("Iris",), True)]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,10 @@ def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
         ("[constellation]\nname = 1979-05-27\n", "constellation.name: found a date; expected a string\n"),
         ("[limits]\nturn_seconds = nan\n", "limits.turn_seconds: found"),
         ('[[groups]]\nmembers = ["Carin"]\n', 'found "Carin", which is no agent; did you mean "Carina"?'),
-        ('[[groups]]\nmembers = ["Carina", "Carina"]\n', "found 2; expected one, until coordination patterns exist"),
+        (
+            '[[groups]]\nmembers = ["Carina", "Carina"]\n',
+            'groups["Main"].members: found "Carina" twice; expected every agent once',
+        ),
         ('[[groups]]\nplaces = ["guild:1"]\n', 'groups[1].places[1]: found "guild:1"; expected "discord:<channel id>"'),
         ('[[groups]]\nname = "a"\n[[groups]]\nname = "A"\n', 'groups: found two named "a"; expected different names'),
         (
@@ -274,8 +277,8 @@ def test_several_agents_without_groups_are_told_what_to_add_and_that_works(tmp_p
     text = problems(tmp_path, toml=AGENTS)
     example = text.partition("add to carina.toml:\n")[2]
     config = loaded(tmp_path, AGENTS + example)
-    assert [group.members for group in config.groups] == [("Iris",), ('Mo "Moth"',), ("Main",)]
-    assert config.default_group.members == ("Iris",)
+    assert [group.names for group in config.groups] == [("Iris",), ('Mo "Moth"',), ("Main",)]
+    assert config.default_group.names == ("Iris",)
     assert len({place for group in config.groups for place in group.places}) == 2
 
 
@@ -388,7 +391,7 @@ def test_the_documentation_names_every_setting_and_no_other() -> None:
     tables: list[str] = []
     for line in (ROOT / "docs" / "configuration.md").read_text("utf-8").splitlines():
         if line.startswith("#"):
-            tables = re.findall(r"`\[+([a-z.]+)\]+`", line) or [""]
+            tables = re.findall(r"`\[+([a-z._]+)\]+`", line) or [""]
         elif found := re.match(r"\| `(\w+)` \|", line):
             documented |= {f"{table}.{found[1]}".lstrip(".") for table in tables}
     assert documented == {*keys_of(FileSettings), *variables()}

@@ -12,6 +12,7 @@ from memory import (
     archival,
     blocks,
     grants,
+    groups,
     inbox,
     messages,
     outbox,
@@ -27,7 +28,7 @@ from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.database import Tx, as_dict, connect
 from memory.document import SYSTEM, agent_writer
-from memory.ids import PersonId, PlaceId
+from memory.ids import GroupId, PersonId, PlaceId
 from memory.inbox import Heard
 from memory.messages import Said
 from memory.migrations import Kind, prepare
@@ -48,6 +49,7 @@ STRUCTURE = {
     "erasures": "numbers of what was erased, by the id of who wanted it; must outlive the erasing",
     "agent_groups": "what the owner configured",
     "group_members": "links",
+    "group_states": "whose turn is next, and when who was asked",
     "migration_checksums": "of the program",
     "shared_block_agents": "links, gone with their block",
     "vectors": "numbers made of rows, gone with them; the audience is that of their space",
@@ -164,6 +166,13 @@ def lived(tx: Tx) -> None:
     answered(tx, running, f"Noted: {SECRET}.")
     origin = Origin(scope, Trust.APPROVED, ANN, direct.message, running.id)
     archival.insert(tx, STAR, NewEntry(f"her word is {SECRET}", origin, label=SECRET, tags=(SECRET,)), NOON)
+    tell = groups.Run(running.id, GroupId("grp_1"), "voting", {}, conducted=True, plan={"options": [SECRET]})
+    groups.begin(tx, tell, running, NOON)
+    member = begun(tx, place=DIRECT.id, scope=scope)
+    asking = groups.Part(member.id, running.id, running.id, STAR, "ballot", task=SECRET)
+    groups.add_part(tx, asking, member, NOON)
+    groups.note(tx, member.id, {"reason": SECRET})
+    groups.end_part(tx, member.id, "done", SECRET, NOON)
     hall = taken(tx, 2, f"I say {SECRET} here too", speaker=SECRET.title())
     inbox.finish(tx, begun(tx, hall).id, NOON)
     quoting = taken(tx, 3, "what did she say?", person=BOB, payload={"quoted": {"speaker": "Ann", "text": SECRET}})
@@ -228,6 +237,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     lived(tx)
     exported = {store.name: json.dumps(store.export(tx, ANN)) for store in persons.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
+        "groups",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission",
     }  # fmt: skip
 

@@ -1,0 +1,79 @@
+"""What is wrong with groups that no table can know by itself: each problem names both that contradict each other."""
+
+from collections.abc import Iterator, Sequence
+
+from bot.config.problems import nearest
+from bot.config.sections import Group
+from bot.groups.settings import Supervisor, Voting, named_agents
+
+
+def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) -> Iterator[str]:
+    """The problems of all groups, one line each; `agents` are the names of those that there are."""
+    yield from _shared_places(file, groups)
+    yield from _shared_keywords(file, groups)
+    for group in groups:
+        key = f'{file}: groups["{group.name}"]'
+        yield from _members(key, group, agents)
+        yield from _named(key, group)
+        yield from _votes(key, group)
+
+
+def _shared_places(file: str, groups: Sequence[Group]) -> Iterator[str]:
+    owners: dict[str, str] = {}
+    for group in groups:
+        for place in group.places:
+            if place in owners:
+                both = f'"{owners[place]}" and "{group.name}"'
+                yield f'{file}: groups: found the place "{place}" in {both}; expected one group for each place'
+            owners[place] = group.name
+
+
+def _shared_keywords(file: str, groups: Sequence[Group]) -> Iterator[str]:
+    owners: dict[str, str] = {}
+    for group in groups:
+        for word in {word.casefold(): word for word in group.keywords}.values():
+            other = owners.setdefault(word.casefold(), group.name)
+            if other != group.name:
+                both = f'"{other}" and "{group.name}"'
+                yield f'{file}: groups: found the keyword "{word}" in {both}; expected one group for each keyword'
+
+
+def _members(key: str, group: Group, agents: Sequence[str]) -> Iterator[str]:
+    if not group.members:
+        yield f"{key}.members: found none; expected at least one agent"
+    names = group.names
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f'{key}.members: found "{name}" twice; expected every agent once'
+    for name in names:
+        if name not in agents:
+            yield f'{key}.members: found "{name}", which is no agent; {nearest(name, agents)}'
+    if group.members and all(member.role == "observer" for member in group.members):
+        yield f"{key}.members: found observers only, who never speak; expected at least one who does"
+
+
+def _named(key: str, group: Group) -> Iterator[str]:
+    """Agents that the pattern's table names must be members that speak."""
+    observers = {member.agent for member in group.members if member.role == "observer"}
+    for where, name in named_agents(group.settings.model_dump(mode="json")):
+        full = f"{key}.{group.pattern}.{where}"
+        if name in observers:
+            yield f'{full}: found "{name}", whose role in members is "observer"; expected one who speaks'
+        elif name not in group.names:
+            yield f'{full}: found "{name}", who is not in {key}.members; {nearest(name, group.names or ("nobody",))}'
+    leaders = [member.agent for member in group.members if member.role == "supervisor"]
+    if isinstance(group.settings, Supervisor) and not group.settings.leader and len(leaders) > 1:
+        both = " and ".join(f'"{name}"' for name in leaders)
+        yield f"{key}.supervisor.leader: missing, and {both} have the role supervisor; expected the name of one"
+
+    if isinstance(group.settings, Supervisor) and len(group.names) - len(observers) < 2:
+        alone = next((name for name in group.names if name not in observers), "nobody")
+        expected = "expected another, since nobody delegates to itself"
+        yield f'{key}.members: found only "{alone}" to lead and to be given tasks; {expected}'
+
+
+def _votes(key: str, group: Group) -> Iterator[str]:
+    if isinstance(group.settings, Voting):
+        voters = sum(member.role != "observer" for member in group.members)
+        if group.settings.quorum > voters:
+            found = f"quorum = {group.settings.quorum} and {voters} voters in {key}.members"
+            yield f"{key}.voting: found {found}; expected a quorum of at most as many as vote"

@@ -1,0 +1,1 @@
+"""Groups of agents: who answers, in which order, and how they work together (docs/groups.md)."""

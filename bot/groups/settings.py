@@ -1,0 +1,220 @@
+"""What a group's pattern is told: the tables `[groups.<pattern>]`, in the file and, as JSON, in the group's row.
+
+Agents stand here by name in the file and by id in the database (`with_agents`), so that a renamed agent stays.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic import model_validator as validate_model
+
+Pattern: TypeAlias = Literal["round_robin", "dynamic", "supervisor", "pipeline", "voting", "sleeptime"]
+Role: TypeAlias = Literal["regular", "supervisor", "observer", "specialist"]
+Strategy: TypeAlias = Literal["capability", "round_robin", "least_busy", "random"]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class Table(BaseModel):
+    """One table: frozen, and unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Member(Table):
+    """One agent in a group; in the file its name alone is the same as a table with it. `model` is its model there."""
+
+    agent: str = Field(min_length=1, max_length=64)
+    role: Role = "regular"
+    domain: str = ""
+    capabilities: tuple[str, ...] = ()
+    model: str = ""
+
+    @validate_model(mode="after")
+    def _domain_fits(self) -> "Member":
+        if (self.role == "specialist") != bool(self.domain):
+            raise ValueError('role = "specialist" together with a domain, or neither')
+        return self
+
+
+class RoundRobin(Table):
+    """Members take turns. `skip_unavailable`: one that is archived or hibernated is passed over."""
+
+    skip_unavailable: bool = True
+
+
+class Dynamic(Table):
+    """Those answer whom the selector finds, at most `count`. With the selector supervisor, `supervisor` chooses."""
+
+    selector: Literal["random", "capability", "load_balancing", "supervisor"] = "capability"
+    count: int = Field(default=1, ge=1, le=10)
+    preferred_domain: str = ""
+    supervisor: str = ""
+    timeout: Seconds = 300
+
+
+class Supervisor(Table):
+    """The leader answers and gives tasks to others, to each of them at most `max_delegations` for one message."""
+
+    leader: str = ""
+    max_delegations: int = Field(default=3, ge=1, le=50)
+    strategy: Strategy = "capability"
+    fallback: Literal["handle_self", "queue", "fail"] = "handle_self"
+    timeout: Seconds = 300
+
+
+class Stage(Table):
+    """One step of a pipeline; its agents work side by side, and what they say is what the next stage gets."""
+
+    name: str = Field(min_length=1, max_length=64)
+    agents: tuple[str, ...] = Field(min_length=1)
+    timeout: Seconds = 120
+    on_failure: Literal["skip", "retry", "abort", "fallback"] = "abort"
+    attempts: int = Field(default=2, ge=1, le=10)
+    fallback_agent: str = ""
+
+    @validate_model(mode="after")
+    def _complete(self) -> "Stage":
+        if (self.on_failure == "fallback") != bool(self.fallback_agent):
+            raise ValueError('on_failure = "fallback" together with a fallback_agent, or neither')
+        return self
+
+
+class Pipeline(Table):
+    """Stages one after the other; `parallel_stages`: all at once, and all that they say is the answer."""
+
+    stages: tuple[Stage, ...] = Field(default=(), min_length=1)
+    parallel_stages: bool = False
+
+
+class Voting(Table):
+    """Every voter is asked. `quorum`: ballots that make a decision, 0 for more than half of the voters."""
+
+    options: tuple[str, ...] = Field(default=("yes", "no"), min_length=2, max_length=20)
+    quorum: int = Field(default=0, ge=0, le=100)
+    timeout: Seconds = 60
+    tie_breaker: Literal["random", "first_vote", "agent", "no_decision"] = "no_decision"
+    tie_agent: str = ""
+    weight_by_expertise: bool = False
+
+    @validate_model(mode="after")
+    def _complete(self) -> "Voting":
+        if (self.tie_breaker == "agent") != bool(self.tie_agent):
+            raise ValueError('tie_breaker = "agent" together with a tie_agent, or neither')
+        if len({option.strip().casefold() for option in self.options}) < len(self.options):
+            raise ValueError("options that differ from each other")
+        return self
+
+
+class Trigger(Table):
+    """When a sleeptime group acts. Which keys stand beside `on` depends on it; `minutes` and `messages` are thresholds.
+
+    time_elapsed: `minutes` since the last run, or with of = "activity" of talk without a pause of 15 minutes.
+    constellation_activity: `messages` since the last run, or `minutes` with at least one.
+    threshold_exceeded: `field` of the block `block` is above `threshold`. pattern_detected: a message since the last
+    run matches `words`. custom: the predicate that an installed package offers as `predicate` (`carina.triggers`).
+    """
+
+    name: str = Field(min_length=1, max_length=64)
+    on: Literal["time_elapsed", "constellation_activity", "threshold_exceeded", "pattern_detected", "custom"]
+    priority: Literal["low", "medium", "high", "critical"] = "medium"
+    minutes: Annotated[float, Field(ge=0, le=60 * 24 * 366)] = 0
+    of: Literal["last_run", "activity"] = "last_run"
+    messages: int = Field(default=0, ge=0, le=1_000_000)
+    block: str = ""
+    field: str = ""
+    threshold: float = 0
+    words: tuple[str, ...] = ()
+    predicate: str = ""
+
+    @validate_model(mode="after")
+    def _complete(self) -> "Trigger":
+        wanted = {
+            "time_elapsed": self.minutes > 0,
+            "constellation_activity": self.messages > 0,
+            "threshold_exceeded": bool(self.block and self.field),
+            "pattern_detected": any(word.strip() for word in self.words),
+            "custom": bool(self.predicate),
+        }
+        keys = {
+            "time_elapsed": "minutes above 0",
+            "constellation_activity": "messages above 0",
+            "threshold_exceeded": "block and field",
+            "pattern_detected": "words",
+            "custom": "predicate",
+        }
+        if not wanted[self.on]:
+            raise ValueError(f'{keys[self.on]} with on = "{self.on}"')
+        return self
+
+
+class Sleeptime(Table):
+    """The group looks every `check_minutes` whether a trigger holds; then the intervention agent acts in `place`."""
+
+    check_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 31)] = 20
+    triggers: tuple[Trigger, ...] = Field(default=(), min_length=1)
+    intervention_agent: str = ""
+    place: str = "terminal:local"
+
+
+Settings: TypeAlias = RoundRobin | Dynamic | Supervisor | Pipeline | Voting | Sleeptime
+TABLES: Mapping[Pattern, type[Table]] = {
+    "round_robin": RoundRobin,
+    "dynamic": Dynamic,
+    "supervisor": Supervisor,
+    "pipeline": Pipeline,
+    "voting": Voting,
+    "sleeptime": Sleeptime,
+}
+_NEEDED: Mapping[str, str] = {"pipeline": "stages", "sleeptime": "triggers"}
+_AGENT_KEYS = frozenset({"supervisor", "leader", "agents", "fallback_agent", "tie_agent", "intervention_agent"})
+
+
+def with_agents(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The same settings with every agent under another name: ids for names, or back; one that is unknown stays."""
+
+    def renamed(key: str, value: Any) -> Any:
+        match value:
+            case dict():
+                return with_agents(value, names)
+            case list() | tuple():
+                return [renamed(key, each) for each in value]
+            case str() if key in _AGENT_KEYS:
+                return names.get(value, value)
+            case _:
+                return value
+
+    return {key: renamed(key, value) for key, value in config.items()}
+
+
+def named_agents(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every agent that settings name, with the key under which it stands."""
+    found: list[tuple[str, str]] = []
+    for key, value in config.items():
+        entries = value if isinstance(value, list | tuple) else [value]
+        for entry in entries:
+            if isinstance(entry, dict):
+                within = f"{key}[{entry['name']!r}]" if "name" in entry else key
+                found += [(f"{within}.{inner}", agent) for inner, agent in named_agents(entry)]
+            elif isinstance(entry, str) and entry and key in _AGENT_KEYS:
+                found.append((key, entry))
+    return found
+
+
+def chosen(pattern: Pattern, tables: Mapping[Pattern, Table | None]) -> Table:
+    """The table of a pattern, or what holds without one; ValueError for one that is missing or of another pattern."""
+    for other, table in tables.items():
+        if other != pattern and table is not None:
+            raise ValueError(f'pattern = "{other}" with a table {other}; the pattern is "{pattern}"')
+    given = tables[pattern]
+    if given is None and pattern in _NEEDED:
+        raise ValueError(f'a table {pattern} with {_NEEDED[pattern]}, since pattern = "{pattern}"')
+    return TABLES[pattern]() if given is None else given
+
+
+def stored(pattern: str, config: Mapping[str, Any]) -> Table:
+    """The settings of a group's row. Raises ValueError when they cannot be used."""
+    for known, table in TABLES.items():
+        if known == pattern:
+            return table.model_validate(config)
+    raise ValueError(f"there is no pattern {pattern!r}; there are {', '.join(TABLES)}")

@@ -1,0 +1,221 @@
+"""What groups do, as rows: one run for each message that a group answers, its parts, and what is kept between runs.
+
+A run is the turn that has claimed the message. A part is what one member is asked to do in it, by a turn of its own
+whose answer goes into the part instead of to people. What a pattern keeps between runs is changed in the transaction
+that does what it remembers.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import AgentId, GroupId, PersonId, TurnId
+from memory.turns import Turn
+
+Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task"]
+Status: TypeAlias = Literal["running", "done", "failed", "late"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One message being answered by a group. `settings` are those with which it began."""
+
+    id: TurnId
+    group: GroupId
+    pattern: str
+    settings: Mapping[str, Any]
+    conducted: bool
+    """Whether the answer is made of parts; otherwise the turn's own agent gives it."""
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one member is asked to do. `asked_by` is the turn that waits for it; `call` the call that asked for it."""
+
+    turn: TurnId
+    run: TurnId
+    asked_by: TurnId
+    agent: AgentId
+    kind: Kind
+    stage: int = 0
+    attempt: int = 1
+    task: str = ""
+    call: str = ""
+    status: Status = "running"
+    output: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+def begin(tx: Tx, run: Run, turn: Turn, now: datetime) -> None:
+    """Write down that a group begins to answer; inside the transaction that begins the turn."""
+    values: dict[str, Value] = {
+        "turn_id": run.id,
+        "group_id": run.group,
+        "pattern": run.pattern,
+        "settings": _json(run.settings),
+        "conducted": int(run.conducted),
+        "plan": _json(run.plan),
+        "person_id": turn.person,
+        "audience": turn.scope.audience,
+        "started_at": to_text(now),
+    }
+    tx.insert("group_runs", values)
+
+
+def run(rows: Rows, identifier: TurnId) -> Run | None:
+    """The run of a turn that has claimed messages; None for any other turn."""
+    row = rows.one("SELECT * FROM group_runs WHERE turn_id = ?", (identifier,))
+    return None if row is None else _run(row)
+
+
+def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> None:
+    """Note what a run came to; inside the transaction that ends the turn."""
+    sql = "UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?"
+    tx.run(sql, (_json(outcome), to_text(now), identifier))
+
+
+def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:
+    """Ask a member for something; inside the transaction that begins the member's turn."""
+    values: dict[str, Value] = {
+        "turn_id": part.turn,
+        "run_id": part.run,
+        "asked_by": part.asked_by,
+        "call_id": part.call,
+        "agent_id": part.agent,
+        "kind": part.kind,
+        "stage": part.stage,
+        "attempt": part.attempt,
+        "task": part.task,
+        "status": part.status,
+        "person_id": turn.person,
+        "audience": turn.scope.audience,
+        "started_at": to_text(now),
+    }
+    tx.insert("group_parts", values)
+
+
+def part(rows: Rows, turn: TurnId) -> Part | None:
+    """What a turn was asked to do; None for a turn that speaks for itself."""
+    row = rows.one("SELECT * FROM group_parts WHERE turn_id = ?", (turn,))
+    return None if row is None else _part(row)
+
+
+def part_of_call(rows: Rows, asked_by: TurnId, call: str) -> Part | None:
+    """The part that a call of a turn asked for, however often it is asked."""
+    row = rows.one("SELECT * FROM group_parts WHERE asked_by = ? AND call_id = ? AND call_id <> ''", (asked_by, call))
+    return None if row is None else _part(row)
+
+
+def parts(rows: Rows, run_id: TurnId) -> list[Part]:
+    """Everything that members were asked in a run, in order."""
+    return [_part(row) for row in rows.all("SELECT * FROM group_parts WHERE run_id = ? ORDER BY turn_id", (run_id,))]
+
+
+def end_part(tx: Tx, turn: TurnId, status: Status, output: str, now: datetime) -> None:
+    """Store what a member answered, or why there is no answer; inside the transaction that ends its turn."""
+    sql = "UPDATE group_parts SET status = ?, output = ?, ended_at = ? WHERE turn_id = ? AND status = 'running'"
+    tx.run(sql, (status, output, to_text(now), turn))
+
+
+def note(tx: Tx, turn: TurnId, detail: Mapping[str, Any]) -> None:
+    """Keep a ballot or a choice of a part."""
+    tx.run("UPDATE group_parts SET detail = ? WHERE turn_id = ?", (_json(detail), turn))
+
+
+def drop_parts(tx: Tx, run_id: TurnId) -> None:
+    """Forget what members did in a run that begins again; turns of theirs that still run are cancelled."""
+    mine = "SELECT turn_id FROM group_parts WHERE run_id = ?"
+    tx.run(f"DELETE FROM turn_steps WHERE turn_id IN ({mine})", (run_id,))
+    tx.run(f"UPDATE turns SET status = 'cancelled' WHERE status = 'running' AND id IN ({mine})", (run_id,))
+    tx.run("DELETE FROM group_parts WHERE run_id = ?", (run_id,))
+
+
+def state(rows: Rows, group: GroupId) -> dict[str, Any]:
+    """What a group keeps between runs."""
+    row = rows.one("SELECT state FROM group_states WHERE group_id = ?", (group,))
+    found: dict[str, Any] = {} if row is None else json.loads(row["state"])
+    return found
+
+
+def set_state(tx: Tx, group: GroupId, state_: Mapping[str, Any], now: datetime) -> None:
+    """Keep it, in the transaction that did what it remembers."""
+    sql = """INSERT INTO group_states (group_id, state, updated_at) VALUES (?, ?, ?)
+             ON CONFLICT (group_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at"""
+    tx.run(sql, (group, _json(state_), to_text(now)))
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    """What groups did for a person: their runs, and what members were asked and said in them."""
+    made = "SELECT turn_id, pattern, plan, outcome, started_at FROM group_runs WHERE person_id = ? ORDER BY turn_id"
+    asked = """SELECT run_id, kind, stage, task, status, output, detail, started_at FROM group_parts
+               WHERE person_id = ? ORDER BY turn_id"""
+    return [as_dict(row) for sql in (made, asked) for row in rows.all(sql, (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Forget what was asked and said for a person; that there were runs stays."""
+    gone = tx.run(
+        """UPDATE group_parts SET task = '', output = '', detail = '{}', person_id = NULL,
+           status = iif(status = 'running', 'failed', status) WHERE person_id = ?""",
+        (person,),
+    )
+    sql = "UPDATE group_runs SET plan = '{}', outcome = '{}', person_id = NULL WHERE person_id = ?"
+    return gone + tx.run(sql, (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    sql = """SELECT (SELECT count(*) FROM group_parts WHERE person_id = :person)
+             + (SELECT count(*) FROM group_runs WHERE person_id = :person) AS n"""
+    row = rows.one(sql, {"person": person})
+    return 0 if row is None else int(row["n"])
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(dict(value), ensure_ascii=False)
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)
+
+
+def _run(row: Row) -> Run:
+    return Run(
+        id=TurnId(row["turn_id"]),
+        group=GroupId(row["group_id"]),
+        pattern=row["pattern"],
+        settings=json.loads(row["settings"]),
+        conducted=bool(row["conducted"]),
+        plan=json.loads(row["plan"]),
+        outcome=json.loads(row["outcome"]),
+        started_at=from_text(row["started_at"]),
+        ended_at=_moment(row["ended_at"]),
+    )
+
+
+def _part(row: Row) -> Part:
+    return Part(
+        turn=TurnId(row["turn_id"]),
+        run=TurnId(row["run_id"]),
+        asked_by=TurnId(row["asked_by"]),
+        agent=AgentId(row["agent_id"]),
+        kind=row["kind"],
+        stage=row["stage"],
+        attempt=row["attempt"],
+        task=row["task"],
+        call=row["call_id"],
+        status=row["status"],
+        output=row["output"],
+        detail=json.loads(row["detail"]),
+        started_at=from_text(row["started_at"]),
+        ended_at=_moment(row["ended_at"]),
+    )
