@@ -271,6 +271,14 @@ def _text(loro: LoroDoc, target: Target) -> LoroText:
     raise Refused(f"this is a {shape.type}, not a text: set it, or add and remove items")
 
 
+def add(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
+    """Add an item to a list, or a number to a counter; in a log it is an entry of that moment and writer."""
+    if target.is_log:
+        add_entry(loro, target, value, at, by)
+    else:
+        add_item(loro, target, value)
+
+
 def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
     """Add an entry to a log, whose oldest then go."""
     shape = target.shape

@@ -13,7 +13,6 @@ from memory import containers
 from memory.blocks.editing import edit_block
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Operation
-from memory.containers import Edit, Target
 from memory.database import Tx
 from memory.document import SYSTEM, BlockDocument
 from memory.errors import BlockRefused, Refused
@@ -23,76 +22,55 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
     """Give a field or a text section a value; None takes it away. Raises as `append_block`."""
     if path == containers.RECOVERED and value in (None, ""):
         return edit_block(tx, author, label, Operation.OVERWRITE, _drop_recovered)
-    made = partial(partial, containers.set_value, value=value)
-    return _change(tx, author, label, path, Operation.OVERWRITE, lambda target: made(target=target))
+    return _change(tx, author, label, path, _Edit(Operation.OVERWRITE, containers.set_value, value=value))
 
 
 def append_to_field(tx: Tx, author: Author, label: str, path: str, text: str) -> Block:
     """Add to the end of a text that is a field or a section. Raises as `append_block`."""
-    return _change(
-        tx, author, label, path, Operation.APPEND, lambda target: partial(containers.add_text, target=target, text=text)
-    )
+    return _change(tx, author, label, path, _Edit(Operation.APPEND, containers.add_text, text=text))
 
 
 def replace_in_field(tx: Tx, author: Author, label: str, path: str, old: str, new: str) -> Block:
     """Put `new` in place of every `old` in a text that is a field or a section. Raises as `append_block`."""
-    return _change(
-        tx,
-        author,
-        label,
-        path,
-        Operation.OVERWRITE,
-        lambda target: partial(containers.replace_text, target=target, old=old, new=new),
-    )
+    return _change(tx, author, label, path, _Edit(Operation.OVERWRITE, containers.replace_text, old=old, new=new))
 
 
 def add_item(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:
     """Add an item to a list, an entry to a log, or a number to a counter. Raises as `append_block`."""
-
-    def edit(target: Target) -> Edit:
-        if target.is_log:
-            return partial(containers.add_entry, target=target, value=value, at=author.now, by=author.writer)
-        return partial(containers.add_item, target=target, value=value)
-
-    return _change(tx, author, label, path, Operation.APPEND, edit)
+    return _change(
+        tx, author, label, path, _Edit(Operation.APPEND, containers.add, value=value, at=author.now, by=author.writer)
+    )
 
 
 def set_item(tx: Tx, author: Author, label: str, path: str, number: int, value: Any) -> Block:
     """Put another item in place of the one of that number, counted from 1. Raises as `append_block`."""
-    return _change(
-        tx,
-        author,
-        label,
-        path,
-        Operation.OVERWRITE,
-        lambda target: partial(containers.set_item, target=target, number=number, value=value),
-    )
+    edit = _Edit(Operation.OVERWRITE, containers.set_item, number=number, value=value)
+    return _change(tx, author, label, path, edit)
 
 
 def remove_item(tx: Tx, author: Author, label: str, path: str, number: int) -> Block:
     """Take the item of that number away, counted from 1. Raises as `append_block`."""
-    return _change(
-        tx,
-        author,
-        label,
-        path,
-        Operation.OVERWRITE,
-        lambda target: partial(containers.remove_item, target=target, number=number),
-    )
+    return _change(tx, author, label, path, _Edit(Operation.OVERWRITE, containers.remove_item, number=number))
 
 
-def _change(
-    tx: Tx, author: Author, label: str, path: str, operation: Operation, edit: Callable[[Target], Edit]
-) -> Block:
+class _Edit:
+    """What it takes the right to do, and a function of `memory/containers.py` with all but document and target."""
+
+    def __init__(self, operation: Operation, function: Callable[..., None], **arguments: Any) -> None:
+        self.operation = operation
+        self.function = partial(function, **arguments)
+
+
+def _change(tx: Tx, author: Author, label: str, path: str, edit: _Edit) -> Block:
     def work(block: Block, document: BlockDocument) -> None:
         if block.is_text:
             raise Refused(f"block {block.address} is one text, without fields: use append or replace")
         target = containers.target_of(block.schema, path)
         if target.read_only and author.writer != SYSTEM:
             raise BlockRefused(f"{path} of block {block.address} is read only: the system keeps it")
-        document.change(edit(target))
+        document.change(partial(edit.function, target=target))
 
-    return edit_block(tx, author, label, operation, work)
+    return edit_block(tx, author, label, edit.operation, work)
 
 
 def _drop_recovered(_block: Block, document: BlockDocument) -> None:

@@ -29,7 +29,7 @@ ASKED = "physician appointment"
 
 @asynccontextmanager
 async def service(folder: Path, model: str) -> AsyncIterator[App]:
-    config = load_config({"KEPTINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": model}, folder)
+    config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": model}, folder)
     ended = asyncio.Event()
 
     async def until_ended() -> None:
