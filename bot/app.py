@@ -27,7 +27,7 @@ from bot.kit import Kit, Limits
 from bot.lane import Patience
 from bot.notices import Notices
 from bot.operations import Operations
-from bot.packaging import package
+from bot.packaging import package, too_long
 from bot.preview import Previews
 from bot.rates import Rates
 from bot.remembering import Remembering
@@ -193,16 +193,24 @@ def _kit(ground: _Ground) -> Kit:
     return Kit(
         model=ground.thinking.choose,
         tools=make_tools(ground.endpoints),
-        package=lambda source, text: package(text, ground.endpoints[source].split),
+        package=lambda source, text: package(text, ground.endpoints[source].split, ground.endpoints[source].form),
+        too_long=lambda source, text: too_long(text, ground.endpoints[source].split, ground.endpoints[source].form),
         redact=Redactor(config.secrets()).text,
         clock=ground.clock,
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=Broker(approval_terms(config)),
-        rates=Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour),
+        rates=_rates(config),
         watch=ground.events,
         meaning=ground.embedding.meaning,
         checkpoints=config.memory.checkpoints(),
     )
+
+
+def _rates(config: Config) -> Rates:
+    """How often people are answered; in public places more seldom."""
+    limits, bluesky = config.limits, config.bluesky
+    public = Rates(bluesky.person_per_hour, 0, limits.all_per_hour, bluesky.thread_per_hour, quiet=True)
+    return Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour, sources={"bluesky": public})
 
 
 def open_folder(config: Config) -> DataFolder:

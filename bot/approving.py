@@ -41,6 +41,8 @@ def approval_terms(config: Config) -> Terms:
     if config.discord_token is not None and config.discord_owner:
         owner.append(PersonId(f"discord:{config.discord_owner}"))
         chain.insert(0, PlaceId(f"discord:user:{config.discord_owner}"))
+    if config.serves_bluesky and config.bluesky.owner:
+        owner.append(PersonId(f"bluesky:{config.bluesky.owner}"))
     if config.discord_token is not None and given.channel:
         chain.insert(0, PlaceId(f"discord:{given.channel}"))
     admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]

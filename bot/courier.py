@@ -153,7 +153,7 @@ class Courier:
         if row.detail.get("edits"):
             return await self._edit(row)
         preview = await self._preview(row)
-        delivery = to_delivery(row)
+        delivery = replace(to_delivery(row), follows=await self._before(row))
         if preview is None:
             return await self._endpoint.send(delivery)
         if not delivery.files:
@@ -173,6 +173,12 @@ class Courier:
             return ""
         await self._endpoint.edit(row.place, found.external_id, row.content, to_buttons(row.detail.get("buttons")))
         return ""
+
+    async def _before(self, row: OutRow) -> str:
+        """The message that the piece before this one became."""
+        key = row.detail.get("after", "")
+        found = await self._db.read(lambda rows: outbox.of_key(rows, key)) if key else None
+        return found.external_id if found is not None else ""
 
     async def _preview(self, row: OutRow) -> OutRow | None:
         key = row.detail.get("preview", "")

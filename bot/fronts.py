@@ -20,6 +20,8 @@ from bot.why import Why
 from memory.clock import Clock
 from sources.base import Front
 
+_MODULES = {"discord": "bot.discord_ui", "bluesky": "bot.bluesky"}
+
 
 @dataclass(frozen=True)
 class Desks:
@@ -50,10 +52,11 @@ class _Connect(Protocol):
 
 def connect_fronts(config: Config, desks: Desks, clock: Clock, *, wanted: bool = True) -> tuple[Front, ...]:
     """Make what is configured, if any is wanted. A library is loaded only for a front end that is used."""
-    if config.discord_token is None:
-        return ()
-    if not wanted:
-        desks.desk.front_states["discord"] = lambda: "not connected: only a chat is running; `carina run` connects it"
-        return ()
-    connect = cast("_Connect", importlib.import_module("bot.discord_ui").connect)
-    return (connect(config, desks, clock),)
+    found = []
+    for name in config.sources:
+        if wanted:
+            connect = cast("_Connect", importlib.import_module(_MODULES[name]).connect)
+            found.append(connect(config, desks, clock))
+        else:
+            desks.desk.front_states[name] = lambda: "not connected: only a chat is running; `carina run` connects it"
+    return tuple(found)

@@ -29,6 +29,11 @@ async def words_alone(_text: str) -> Nearness | None:
     return None
 
 
+def anything_fits(_source: str, _text: str) -> str:
+    """Where a file can hold what is long."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Kit:
     """What every turn needs; made once by composition."""
@@ -43,6 +48,8 @@ class Kit:
     limits: Limits
     broker: Broker
     rates: Rates = NO_LIMITS
+    too_long: Callable[[str, str], str] = anything_fits
+    """(source, text) -> what to tell the model of an answer that does not fit there; empty where it does."""
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY

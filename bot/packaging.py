@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MAX_PIECES = 5
+from sources.base import MESSAGES, Form
+
+MAX_PIECES = MESSAGES.most_pieces
 """More messages than this in a row are a flood; the text goes out as a file instead."""
 
 
@@ -16,12 +18,35 @@ class Piece:
     file_text: str = ""
 
 
-def package(text: str, split: Callable[[str], list[str]]) -> list[Piece]:
-    """The pieces of an answer, in order; none for an empty one."""
+def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES) -> list[Piece]:
+    """The pieces of an answer, in order; none for an empty one. Where there are no files a flood is cut short."""
     if not text.strip():
         return []
     parts = split(text)
-    if len(parts) <= MAX_PIECES:
+    if len(parts) <= form.most_pieces:
         return [Piece(part) for part in parts]
+    if not form.takes_files:
+        return [Piece(part) for part in split(_beginning(text, split, form))]
     note = f"(My answer is {len(text):,} characters long: the whole of it is in the file.)"
     return [Piece(parts[0]), Piece(note, "answer.md", text)]
+
+
+def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:
+    """What to tell the model when nothing could hold its answer whole; empty when something can."""
+    if form.takes_files or len(split(text)) <= form.most_pieces:
+        return ""
+    room = len(_beginning(text, split, form))
+    return f"Your answer was not sent: it has {len(text):,} characters, and here at most about {room:,} fit."
+
+
+def _beginning(text: str, split: Callable[[str], list[str]], form: Form) -> str:
+    """As much of a text, up to a word's end, as its messages can say, with an ellipsis."""
+    ends = [at for at, sign in enumerate(text) if sign.isspace() and at] or list(range(1, len(text)))
+    least, most = 0, len(ends)
+    while most - least > 1:
+        middle = (least + most) // 2
+        if len(split(f"{text[: ends[middle]].rstrip()} …")) <= form.most_pieces:
+            least = middle
+        else:
+            most = middle
+    return f"{text[: ends[least]].rstrip()} …"

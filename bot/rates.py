@@ -3,7 +3,8 @@
 What is refused here stays in the transcript; the person is told once an hour when answers come again.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bot import broker
@@ -23,6 +24,15 @@ class Rates:
     person: int = 0
     guild: int = 0
     everybody: int = 0
+    place: int = 0
+    """In one place, such as a thread of a public network."""
+    quiet: bool = False
+    """Whether nobody is told: in public that would be one post more."""
+    sources: Mapping[str, "Rates"] = field(default_factory=dict)
+    """The limits of sources that have their own."""
+
+    def of(self, source: str) -> "Rates":
+        return self.sources.get(source, self)
 
 
 NO_LIMITS = Rates()
@@ -31,10 +41,13 @@ NO_LIMITS = Rates()
 def refuse(tx: Tx, rates: Rates, rows: list[InRow], now: datetime) -> bool:
     """Whether these rows are over a limit; then they are done with, and the person is told."""
     head = rows[0]
+    rates = rates.of(head.source)
     again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, now)
     if again is None:
         return False
     inbox.set_aside(tx, rows, "over the rate limit", now)
+    if rates.quiet:
+        return True
     words = f"That was a lot at once: I answer again from {again:%H:%M} UTC. What you said is not lost."
     key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"
     row = outbox.NewRow(key, head.place, place_source(head.place), words, head.audience, person=head.person)
@@ -57,6 +70,8 @@ def _again(rows: Rows, rates: Rates, head: InRow, now: datetime) -> datetime | N
         reached.append(turns.nth_newest(rows, rates.everybody, since))
     if rates.person and head.person is not None:
         reached.append(turns.nth_newest(rows, rates.person, since, person=head.person))
+    if rates.place:
+        reached.append(turns.nth_newest(rows, rates.place, since, place=head.place))
     if rates.guild and (guild := _guild(rows, head)):
         reached.append(turns.nth_newest(rows, rates.guild, since, within=guild))
     return max((began + WINDOW for began in reached if began is not None), default=None)

@@ -223,7 +223,7 @@ class Steering:
 
 async def open_steering(config: Config, approvals: Approvals, answering: Answering) -> Steering:
     """Make it for one constellation, with what was decided before."""
-    sources = ("discord",) if config.discord_token is not None else ()
+    sources = tuple(config.sources)
     constellations, people, clock = approvals.constellations, approvals.people, approvals.clock
     made = Steering(constellations, answering, people, clock, approvals.house, approvals.resume, sources)
     await made.load()

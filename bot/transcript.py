@@ -105,6 +105,8 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
         detail: dict[str, Any] = dict(shared) if number == 0 else {**shared, "reply_to": ""}
         if number == 0:
             detail["preview"] = preview_key(turn.id)
+        else:
+            detail["after"] = f"turn/{turn.id}/{number - 1}"
         if piece.file_name:
             detail["files"] = [[piece.file_name, piece.file_text]]
         outbox.add(

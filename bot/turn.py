@@ -187,6 +187,10 @@ class TurnRunner:
 
     async def _finish(self, text: str, material: Material) -> Ending:
         turn, now = material.turn, self._kit.clock()
+        if (words := self._kit.too_long(place_source(turn.place), text)) and not _was_shortened(material):
+            note = {"text": f"{words} Give it again, shorter. It was:\n{text}", "messages": wordings(material)}
+            await self._step(_TELL, turn, "note", note | {"shorten": True})
+            return False
 
         def work(tx: Tx) -> Ending:
             turns.require_current(tx, turn)
@@ -236,6 +240,11 @@ class TurnRunner:
     async def _step(self, point: Point, turn: Turn, kind: turns.StepKind, body: dict[str, Any]) -> None:
         now = self._kit.clock()
         await self._db.write(point, lambda tx: turns.add_step(tx, turn, kind, body, now))
+
+
+def _was_shortened(material: Material) -> bool:
+    """Whether the model was asked to say it shorter, or has no step left for that."""
+    return any(step.body.get("shorten") for step in material.steps)
 
 
 def arrivals(rows: Rows, turn: Turn) -> list[InRow]:

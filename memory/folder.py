@@ -71,6 +71,11 @@ class DataFolder:
         return self.path / "terminal.journal"
 
     @property
+    def bluesky_session(self) -> Path:
+        """Holds the session of the account on Bluesky."""
+        return self.path / "bluesky.session"
+
+    @property
     def lock_file(self) -> Path:
         return self.path / "carina.lock"
 

@@ -90,13 +90,20 @@ def get(rows: Rows, identifier: TurnId) -> Turn | None:
 
 
 def nth_newest(
-    rows: Rows, n: int, since: datetime, *, person: PersonId | None = None, within: Audience | None = None
+    rows: Rows,
+    n: int,
+    since: datetime,
+    *,
+    person: PersonId | None = None,
+    within: Audience | None = None,
+    place: PlaceId | None = None,
 ) -> datetime | None:
-    """When the n-th newest turn since then began: of all, of a person, or of those heard inside an audience."""
+    """When the n-th newest turn since then began: of all, of a person, of a place, or of those inside an audience."""
     sql = """SELECT started_at FROM turns WHERE started_at > :since AND (:person IS NULL OR person_id = :person)
+             AND (:place IS NULL OR place_id = :place)
              AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
                WHERE value = :within)) ORDER BY started_at DESC LIMIT 1 OFFSET :skip"""
-    row = rows.one(sql, {"since": to_text(since), "person": person, "within": within, "skip": n - 1})
+    row = rows.one(sql, {"since": to_text(since), "person": person, "within": within, "place": place, "skip": n - 1})
     return None if row is None else from_text(row["started_at"])
 
 
@@ -230,3 +237,10 @@ def _turn(row: Row) -> Turn:
         started_at=from_text(row["started_at"]),
         status=row["status"],
     )
+
+
+def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
+    """How many turns of a person began since then, counted up to `most`."""
+    sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT ?)"
+    row = rows.one(sql, (person, to_text(since), most))
+    return 0 if row is None else int(row["n"])

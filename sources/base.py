@@ -175,6 +175,8 @@ class Delivery:
     """The agent's name, when it should be shown; empty when the account itself speaks."""
     reply_to: str = ""
     """External id of the message that is answered; used when the place has moved on since."""
+    follows: str = ""
+    """External id of the piece of the same text that was sent before this one."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[OutFile, ...] = ()
     buttons: Buttons | None = None
@@ -215,6 +217,17 @@ class Activity:
     busy: bool
 
 
+@dataclass(frozen=True)
+class Form:
+    """What one answer may be: so many messages at most, and whether a file can hold what is longer."""
+
+    most_pieces: int = 5
+    takes_files: bool = True
+
+
+MESSAGES = Form()
+
+
 class Endpoint(Protocol):
     """Speaks for one source."""
 
@@ -226,6 +239,8 @@ class Endpoint(Protocol):
     """Whether sending the same delivery again shortly afterwards is recognised by the platform."""
     nonce_seconds: float
     """How long it is recognised, with a margin; 0 without."""
+    form: Form
+    """What an answer may be there."""
 
     def split(self, text: str) -> list[str]:
         """Cut a text into messages the platform takes; never empty pieces."""

@@ -26,6 +26,7 @@ from memory.faults import call_point, outside
 from memory.folder import private_file
 from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
 from sources.base import (
+    MESSAGES,
     Activity,
     Buttons,
     Deliver,
@@ -217,6 +218,7 @@ class TerminalEndpoint:
     has_previews = False
     has_nonce = False
     nonce_seconds = 0.0
+    form = MESSAGES
 
     def __init__(self, journal: Journal, on_attach: Callable[[], None] = lambda: None) -> None:
         self._journal = journal

@@ -5,6 +5,7 @@ from TOML. Every problem is reported at once, by the name of its key, with what 
 secret's value is never shown. Every setting is explained in docs/configuration.md.
 """
 
+from bot.config.bluesky import BlueskySettings
 from bot.config.reading import Config, Environment, load_config, load_here
 from bot.config.sections import (
     KEY_OF_PROVIDER,
@@ -31,6 +32,7 @@ __all__ = [
     "Agent",
     "Approvals",
     "Block",
+    "BlueskySettings",
     "Config",
     "Constellation",
     "DiscordSettings",

@@ -14,9 +14,11 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
+from bot.config.bluesky import BlueskySettings, check_handle
 from bot.config.folders import folder_problem, located
 from bot.config.groups import group_problems
 from bot.config.problems import environment_problem, file_problem, nearest, shown
+from bot.config.section import Section
 from bot.config.sections import (
     EXTRA_OF_PROVIDER,
     KEY_OF_PROVIDER,
@@ -32,7 +34,6 @@ from bot.config.sections import (
     Memory,
     ModelName,
     ModelSettings,
-    Section,
     TerminalSettings,
     Token,
     check_embedding,
@@ -58,6 +59,12 @@ class Environment(Section):
     no_color: str = Field(default="", alias="NO_COLOR")
     discord_token: Token | None = Field(default=None, alias="DISCORD_TOKEN")
     discord_owner: DiscordId = Field(default="", alias="DISCORD_OWNER_ID")
+    bluesky_handle: Annotated[str, AfterValidator(check_handle)] = Field(default="", alias="BLUESKY_HANDLE")
+    bluesky_password: Token | None = Field(default=None, alias="BLUESKY_APP_PASSWORD")
+    bluesky_service: Annotated[str, AfterValidator(check_url)] = Field(
+        default="https://bsky.social", alias="BLUESKY_SERVICE"
+    )
+    bluesky_poll_seconds: float = Field(default=15, ge=0.1, le=3_600, alias="BLUESKY_POLL_SECONDS")
     openai_key: Token | None = Field(default=None, alias="OPENAI_API_KEY")
     openai_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="OPENAI_BASE_URL")
     anthropic_key: Token | None = Field(default=None, alias="ANTHROPIC_API_KEY")
@@ -83,6 +90,7 @@ class Config(Section):
     agents: tuple[Agent, ...]
     groups: tuple[Group, ...]
     discord: DiscordSettings
+    bluesky: BlueskySettings
     approvals: Approvals
     terminal: TerminalSettings
     memory: Memory
@@ -90,6 +98,11 @@ class Config(Section):
     discord_token: SecretStr | None
     discord_owner: str
     """Discord id of the owner; empty when nobody on Discord is."""
+    bluesky_handle: str
+    """Handle or DID of the account on Bluesky; empty without one."""
+    bluesky_password: SecretStr | None
+    bluesky_service: str
+    bluesky_poll_seconds: float
     keys: Mapping[str, SecretStr]
     """Keys by provider ("openai", ...)."""
     openai_base_url: str
@@ -117,6 +130,17 @@ class Config(Section):
             key = self.keys.get("openai")
         return Choice(self.embedding_model, self.embedding_base_url, key.get_secret_value() if key else "")
 
+    @property
+    def serves_bluesky(self) -> bool:
+        """Whether there is an account on Bluesky to serve."""
+        return bool(self.bluesky_handle) and self.bluesky_password is not None
+
+    @property
+    def sources(self) -> list[str]:
+        """The front ends that are configured, beside the terminal."""
+        there = {"discord": self.discord_token is not None, "bluesky": self.serves_bluesky}
+        return [name for name, configured in there.items() if configured]
+
     def unset(self) -> dict[str, str]:
         """The parts that are not configured, each with the setting that would do it."""
         found = {}
@@ -130,7 +154,7 @@ class Config(Section):
 
     def secrets(self) -> tuple[str, ...]:
         """Every secret's value, for redaction."""
-        held = [*self.keys.values(), *filter(None, (self.discord_token, self.embedding_key))]
+        held = [*self.keys.values(), *filter(None, (self.discord_token, self.bluesky_password, self.embedding_key))]
         passwords = [urlsplit(url).password for url in (self.openai_base_url, self.embedding_base_url)]
         return (*(secret.get_secret_value() for secret in held), *filter(None, passwords))
 
@@ -153,7 +177,7 @@ def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
     if environment and settings:
         config = _compose(environment, settings, home, path)
-        problems += [*_check_groups(config), *_check_models(config), *_check_embedding(config)]
+        problems += [*_check_groups(config), *_check_bluesky(config), *_check_models(config), *_check_embedding(config)]
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
@@ -230,6 +254,10 @@ def _compose(environment: Environment, settings: FileSettings, home: Path, path:
             "groups": _complete(settings),
             "discord_token": environment.discord_token,
             "discord_owner": environment.discord_owner,
+            "bluesky_handle": environment.bluesky_handle,
+            "bluesky_password": environment.bluesky_password,
+            "bluesky_service": environment.bluesky_service,
+            "bluesky_poll_seconds": environment.bluesky_poll_seconds,
             "keys": {provider: key for provider, key in keys.items() if key is not None},
             "openai_base_url": environment.openai_base_url,
             "embedding_model": settings.constellation.embedding_model or environment.embedding_model,
@@ -311,6 +339,14 @@ def _check_models(config: Config) -> Iterator[str]:
             continue
         also = " (or OPENAI_BASE_URL for a server that needs none)" if provider == "openai" else ""
         yield f'{KEY_OF_PROVIDER[provider]}: not set; expected a key{also}, since {key} is "{model}"'
+
+
+def _check_bluesky(config: Config) -> Iterator[str]:
+    """Handle and password belong together."""
+    if config.bluesky_handle and config.bluesky_password is None:
+        yield "BLUESKY_APP_PASSWORD: not set; expected an app password, since BLUESKY_HANDLE names an account"
+    if config.bluesky_password is not None and not config.bluesky_handle:
+        yield "BLUESKY_HANDLE: not set; expected the account's handle or DID, since BLUESKY_APP_PASSWORD is set"
 
 
 def _check_embedding(config: Config) -> Iterator[str]:

@@ -10,9 +10,11 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic import model_validator as validate_model
 
+from bot.config.bluesky import BlueskySettings
+from bot.config.section import Section, pattern
 from bot.groups import settings as patterns
 from bot.rules import ToolRule
 from memory import block_shortening
@@ -92,30 +94,21 @@ def _number_as_text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _pattern(regex: str, expected: str) -> AfterValidator:
-    def check(text: str) -> str:
-        if re.fullmatch(regex, text):
-            return text
-        raise ValueError(expected)
-
-    return AfterValidator(check)
-
-
 ModelName: TypeAlias = Annotated[str, AfterValidator(_check_model)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
-Name: TypeAlias = Annotated[str, _pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 to 64 characters on one line")]
-Label: TypeAlias = Annotated[str, _pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
+Name: TypeAlias = Annotated[str, pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 to 64 characters on one line")]
+Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
 DiscordId: TypeAlias = Annotated[
-    str, BeforeValidator(_number_as_text), _pattern(r"[0-9]{1,20}", "a Discord id, which is digits only")
+    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{1,20}", "a Discord id, which is digits only")
 ]
 OptionalId: TypeAlias = Annotated[
-    str, BeforeValidator(_number_as_text), _pattern(r"[0-9]{0,20}", "a Discord id, which is digits only, or nothing")
+    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{0,20}", "a Discord id, which is digits only, or nothing")
 ]
 PlaceName: TypeAlias = Annotated[
     str,
-    _pattern(
-        r"discord:(guild:|user:)?[0-9]{1,20}|terminal:local",
-        '"discord:<channel id>", "discord:guild:<id>", "discord:user:<id>" or "terminal:local"',
+    pattern(
+        r"discord:(guild:|user:)?[0-9]{1,20}|bluesky|terminal:local",
+        '"discord:<channel id>", "discord:guild:<id>", "discord:user:<id>", "bluesky" or "terminal:local"',
     ),
 ]
 Mode: TypeAlias = Literal["open", "mention", "listen", "off"]
@@ -137,12 +130,6 @@ TemplateName: TypeAlias = Literal[
 _RECENT_SHARE = 5  # of the changes that a document may have, those that stay when the others are archived
 
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
-
-
-class Section(BaseModel):
-    """One table of the file: frozen, and unknown keys are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class Constellation(Section):
@@ -391,6 +378,7 @@ class FileSettings(Section):
     agents: tuple[Agent, ...] = (Agent(),)
     groups: tuple[Group, ...] = ()
     discord: DiscordSettings = DiscordSettings()
+    bluesky: BlueskySettings = BlueskySettings()
     approvals: Approvals = Approvals()
     terminal: TerminalSettings = TerminalSettings()
     memory: Memory = Memory()

@@ -65,11 +65,12 @@ class SendMessageTool:
         if turn.trust < Trust.APPROVED and arguments.target_type == "channel" and place != turn.place:
             reason = f"somebody you have not approved wants me to speak in {target.name}"
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
-        pieces = package(arguments.content, endpoint.split)
+        pieces = package(arguments.content, endpoint.split, endpoint.form)
         key = f"tool/{turn.id}/{snowflakes.next()}"
         for number, piece in enumerate(pieces):
             files = [[piece.file_name, piece.file_text]] if piece.file_name else []
-            detail = {"speaker": context.agent.config.get("show_name", ""), "files": files}
+            after = f"{key}/{number - 1}" if number else ""
+            detail = {"speaker": context.agent.config.get("show_name", ""), "files": files, "after": after}
             row = outbox.NewRow(
                 key=f"{key}/{number}",
                 place=place,

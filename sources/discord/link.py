@@ -1,51 +1,18 @@
 """What hearing and speaking know of the one connection together."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import aiohttp
 import discord
 
 from memory.ids import PersonId, PlaceId
 from sources.base import Speaker
-
-K = TypeVar("K")
-V = TypeVar("V")
+from sources.recent import Recent
 
 REFUSED = (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
 """What a request to Discord fails with: `outside`'s time limit, and a session that is closed (RuntimeError)."""
-
-
-class Recent(Generic[K, V]):
-    """The last few values by key; the oldest go first."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._values: OrderedDict[K, V] = OrderedDict()
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, key: K) -> V | None:
-        return self._values.get(key)
-
-    def put(self, key: K, value: V) -> V:
-        self._values[key] = value
-        self._values.move_to_end(key)
-        while len(self._values) > self._limit:
-            self._values.popitem(last=False)
-        return value
-
-    def values(self) -> list[V]:
-        return list(self._values.values())
-
-    def items(self) -> list[tuple[K, V]]:
-        return list(self._values.items())
 
 
 class Link:

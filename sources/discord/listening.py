@@ -19,12 +19,13 @@ from sources.base import Deliver, Notification, PlaceKind
 from sources.discord import attachments, hearing
 from sources.discord.hearing import Author, Heard, Reaction, Surroundings
 from sources.discord.lanes import Lanes
-from sources.discord.link import Link, Recent
+from sources.discord.link import Link
 from sources.discord.looking import Lookout
 from sources.discord.places import Spot, direct_place, person_id, place_of, spot_of
 from sources.discord.reading import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.settings import DiscordSettings, Mode
 from sources.fetch import Fetcher
+from sources.recent import Recent
 
 log = structlog.get_logger(__name__)
 

@@ -10,10 +10,11 @@ import structlog
 from memory.admission import Rule
 from memory.faults import call_point, outside
 from sources.discord.hearing import background_line, readable
-from sources.discord.link import REFUSED, Link, Recent
+from sources.discord.link import REFUSED, Link
 from sources.discord.places import Spot, person_id, spot_of
 from sources.discord.reading import heard_of
 from sources.discord.settings import DiscordSettings
+from sources.recent import Recent
 from sources.text import flatten
 
 log = structlog.get_logger(__name__)

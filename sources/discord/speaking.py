@@ -12,14 +12,15 @@ import structlog
 
 from memory.faults import call_point, outside
 from memory.ids import OutboxId, PersonId, PlaceId
-from sources.base import Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable, OutFile
+from sources.base import MESSAGES, Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable, OutFile
 from sources.discord import outcomes
 from sources.discord.buttons import view_of
 from sources.discord.finding import CLOCK_MARGIN, PREFIX_ROOM, Said, matched, prefixed
-from sources.discord.link import REFUSED, Link, Recent
+from sources.discord.link import REFUSED, Link
 from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.settings import DiscordSettings
 from sources.discord.webhooks import Webhooks, Words, shown_name
+from sources.recent import Recent
 from sources.text import sendable, split_text, visible
 
 log = structlog.get_logger(__name__)
@@ -62,6 +63,7 @@ class DiscordEndpoint:
     has_previews = True
     has_nonce = True
     nonce_seconds = 60.0
+    form = MESSAGES
 
     def __init__(self, settings: DiscordSettings, link: Link) -> None:
         self._settings = settings

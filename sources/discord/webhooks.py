@@ -18,7 +18,8 @@ from discord.http import Route
 from memory.faults import call_point, outside
 from sources.base import DeliveryFailed, DeliveryUnclear, OutFile
 from sources.discord import outcomes
-from sources.discord.link import REFUSED, Link, Recent
+from sources.discord.link import REFUSED, Link
+from sources.recent import Recent
 from sources.text import flatten
 
 log = structlog.get_logger(__name__)

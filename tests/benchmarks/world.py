@@ -29,7 +29,19 @@ from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.database import Database
 from memory.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
-from sources.base import Activity, BlockSpec, Buttons, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
+from sources.base import (
+    MESSAGES,
+    Activity,
+    BlockSpec,
+    Buttons,
+    Delivery,
+    Endpoint,
+    Kind,
+    Notification,
+    Place,
+    PlaceKind,
+    Speaker,
+)
 
 SOURCE = "bench"
 GUILD = Audience("guild:bench:1")
@@ -67,6 +79,7 @@ class Sink:
     has_previews = False
     has_nonce = True
     nonce_seconds = 100.0
+    form = MESSAGES
 
     def __init__(self) -> None:
         self.sent: dict[PlaceId, list[str]] = defaultdict(list)

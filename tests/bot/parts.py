@@ -16,11 +16,13 @@ from bot.models.base import Answer, Call, Event, Request, TextDelta, ToolMessage
 from memory.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.ids import GuildId, OutboxId, PersonId, PlaceId
 from sources.base import (
+    MESSAGES,
     Activity,
     Buttons,
     Delivery,
     DeliveryFailed,
     DeliveryUnclear,
+    Form,
     HistoryUnreadable,
     Kind,
     Notification,
@@ -220,6 +222,7 @@ class Platform:
     has_previews: bool = True
     has_nonce: bool = True
     nonce_seconds: float = 60
+    form: Form = MESSAGES
     _count: int = 0
 
     def split(self, text: str) -> list[str]:

@@ -21,7 +21,7 @@ from bot.kit import Kit, Limits, words_alone
 from bot.lane import Patience
 from bot.models.base import Model
 from bot.notices import Notices
-from bot.packaging import package
+from bot.packaging import package, too_long
 from bot.policy import People
 from bot.privacy import Choices, Privacy
 from bot.rates import NO_LIMITS, Rates
@@ -237,7 +237,8 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
     return Kit(
         model=choose,
         tools=tools,
-        package=lambda _source, text: package(text, platform.split),
+        package=lambda _source, text: package(text, platform.split, platform.form),
+        too_long=lambda _source, text: too_long(text, platform.split, platform.form),
         redact=setting.redact,
         clock=setting.clock,
         limits=setting.limits,

@@ -27,8 +27,8 @@ from tests.bot.stage import Setting, running
 PORT = channel("port", "elsewhere")
 
 
-def limited(**rates: int) -> Setting:
-    return Setting(model=ScriptedModel(), rates=Rates(**rates))
+def limited(person: int = 0, guild: int = 0, everybody: int = 0) -> Setting:
+    return Setting(model=ScriptedModel(), rates=Rates(person, guild, everybody))
 
 
 async def test_over_the_limit_no_model_is_asked_and_the_person_is_told_once(tmp_path: Path) -> None:

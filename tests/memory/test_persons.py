@@ -52,6 +52,7 @@ STRUCTURE = {
     "group_states": "whose turn is next, and when who was asked",
     "migration_checksums": "of the program",
     "shared_block_agents": "links, gone with their block",
+    "passed_over": "digests of what was not taken in",
     "vectors": "numbers made of rows, gone with them; the audience is that of their space",
     "vector_models": "names of models",
     "vector_queue": "numbers of rows",

@@ -18,7 +18,7 @@ from memory.faults import Point
 from memory.ids import OutboxId, PlaceId
 from memory.migrations import Kind, prepare
 from memory.outbox import NewRow, Status
-from sources.base import Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable
+from sources.base import MESSAGES, Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable
 
 PLACE = PlaceId("discord:10")
 ADD = Point("tests.outages.add", PointKind.COMMIT)  # not one of the program's
@@ -33,6 +33,7 @@ class Platform:
     has_previews = False
     has_nonce = False
     nonce_seconds = 0.0
+    form = MESSAGES
 
     def __init__(self, *failures: DeliveryFailed | HistoryUnreadable) -> None:
         self.failures = deque(failures)

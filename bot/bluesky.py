@@ -1,0 +1,105 @@
+"""Making the Bluesky front end from configuration and desks."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from bot import logs
+from bot.config import Config
+from bot.fronts import Desks
+from memory import passed_over, turns
+from memory.clock import Clock
+from memory.faults import commit_point
+from memory.folder import DataFolder
+from memory.ids import PersonId
+from memory.privacy import Choice
+from sources.base import Front
+from sources.bluesky.keys import NAME
+from sources.bluesky.settings import BlueskySettings, Filters
+from sources.bluesky.source import BlueskySource, Wiring
+
+_PASS_OVER = commit_point("bluesky.pass_over")
+
+_MARK = "bluesky.mark"
+_SETTLE_SECONDS = 5.0
+_DAY = timedelta(days=1)
+_MOST_COUNTED = 1_000
+
+
+def connect(config: Config, desks: Desks, clock: Clock) -> Front:
+    """The Bluesky front end; nothing is asked before its source runs."""
+    source = BlueskySource(settings_of(config), _wiring(desks, clock))
+    steering = desks.steering
+    desks.desk.front_states[NAME] = lambda: "; ".join(filter(None, (_words(source), steering.state(NAME))))
+    return Front(source, source.endpoint, source.pause)
+
+
+def _wiring(desks: Desks, clock: Clock) -> Wiring:
+    constellations, house = desks.operations.constellations, desks.operations.house
+    choices = desks.community.privacy.choices
+
+    async def seen(ids: Sequence[str]) -> set[str]:
+        async with constellations.use(house) as database:
+            return await database.read(lambda rows: passed_over.seen(rows, NAME, ids))
+
+    async def pass_over(found: Mapping[str, str]) -> None:
+        async with constellations.use(house) as database:
+            await database.write(_PASS_OVER, lambda tx: passed_over.note(tx, NAME, found, clock()))
+
+    async def answered(person: PersonId) -> int:
+        since = clock() - _DAY
+        async with constellations.use(house) as database:
+            return await database.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
+
+    async def opt(person: PersonId, out: bool) -> None:
+        before = choices.of(person)
+        if out or (before is not None and before[0] is Choice.OPTED_OUT):
+            await choices.choose(person, Choice.OPTED_OUT if out else None)
+
+    return Wiring(
+        seen=seen,
+        pass_over=pass_over,
+        mark=functools.partial(desks.desk.mark, _MARK),
+        set_mark=functools.partial(desks.desk.set_mark, _MARK),
+        settled=functools.partial(desks.halt.router.taken_in, _SETTLE_SECONDS),
+        opt=opt,
+        answered=answered,
+        withheld=choices.withheld,
+        paused=lambda: desks.steering.deaf(NAME),
+        on_ready=lambda name: logs.ready(NAME, name=name),
+        clock=clock,
+    )
+
+
+def settings_of(config: Config) -> BlueskySettings:
+    """The configuration's words as the source takes them. Raises ValueError without an account."""
+    if config.bluesky_password is None:
+        raise ValueError("BLUESKY_APP_PASSWORD is not set")
+    given = config.bluesky
+    return BlueskySettings(
+        handle=config.bluesky_handle,
+        password=config.bluesky_password,
+        session_file=DataFolder(config.home).bluesky_session,
+        service=config.bluesky_service,
+        poll_seconds=config.bluesky_poll_seconds,
+        owner=given.owner,
+        filters=Filters(**_same(given, Filters)),
+        most_posts=given.max_posts,
+        numbered=given.numbered,
+        languages=given.post_languages,
+        batch_seconds=given.batch_seconds,
+        bot_answers_per_day=given.bot_answers_per_day,
+        read_back_days=given.read_back_days,
+    )
+
+
+def _same(given: object, kind: type[Filters]) -> dict[str, Any]:
+    """The fields of that type, by their names."""
+    return {name: getattr(given, name) for name in kind.__dataclass_fields__}
+
+
+def _words(source: BlueskySource) -> str:
+    if source.trouble:
+        return f"not connected: {source.trouble}"
+    return f"connected as {source.session.handle}" if source.connected else "not connected"

@@ -1,0 +1,61 @@
+"""What a call to Bluesky fails with, as types that say what may be done next."""
+
+from sources.base import DeliveryFailed, DeliveryUnclear, SourceRefused
+
+SOON = 5.0
+
+
+class CallFailed(Exception):
+    """A call did not give what was asked for. `reason` is for logs and for the owner."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Unreachable(CallFailed):
+    """There is no way to the server at the moment: nothing was asked."""
+
+
+class NoAnswer(CallFailed):
+    """The server was asked and gave no clear answer: a time limit, a broken connection, an error of its own."""
+
+
+class RateLimited(CallFailed):
+    """The server asks to wait so many seconds. Nothing was done."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Bluesky asks to wait {seconds:.0f} seconds")
+        self.seconds = seconds
+
+
+class Refused(CallFailed):
+    """The server does not do it. `error` is its name of the reason, such as "ExpiredToken"."""
+
+    def __init__(self, status: int, error: str, message: str) -> None:
+        super().__init__(f"Bluesky refuses it ({status} {error}: {message})"[:300])
+        self.status = status
+        self.error = error
+
+
+class WrongPassword(SourceRefused):
+    """The server does not take the handle with this password."""
+
+    def __init__(self, handle: str, service: str) -> None:
+        super().__init__(
+            f"{service} refuses the login of {handle}: check BLUESKY_HANDLE, and make a new app password in the "
+            "settings of the account under Privacy and security, App passwords, for BLUESKY_APP_PASSWORD"
+        )
+
+
+def as_delivery(why: CallFailed) -> DeliveryFailed | DeliveryUnclear:
+    """What a failed write means for what was to be said."""
+    match why:
+        case Unreachable():
+            return DeliveryFailed(why.reason, retry_after=SOON, reached=False)
+        case RateLimited():
+            return DeliveryFailed(why.reason, retry_after=max(why.seconds, 1.0), reached=False)
+        case Refused():
+            return DeliveryFailed(why.reason)
+        case _:
+            return DeliveryUnclear(why.reason)

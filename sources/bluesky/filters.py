@@ -1,0 +1,125 @@
+"""Which posts are heard, and which of them are answered: pure, in a fixed order."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memory.ids import PersonId
+from sources.bluesky.keys import author_of, person_id
+from sources.bluesky.records import Post
+from sources.bluesky.settings import Filters
+from sources.bluesky.threads import Thread
+
+
+class Why(StrEnum):
+    """Why a post is passed over; what is kept of it."""
+
+    BEFORE = "before"
+    """It was there before the account was first served."""
+    OWN = "own"
+    OPTED_OUT = "opted_out"
+    OPTING = "opting"
+    """It says that its author opts out, or in again."""
+    EXCLUDED_PERSON = "excluded_person"
+    EXCLUDED_WORD = "excluded_word"
+    NOT_LISTED = "not_listed"
+    NO_MENTION = "no_mention"
+    NO_KEYWORD = "no_keyword"
+    LANGUAGE = "language"
+    BOT = "bot"
+    BLOCKED = "blocked"
+    VACATED = "vacated"
+    """Somebody or something excluded stands in its thread."""
+    NOT_INVOLVED = "not_involved"
+    """Nobody in its thread talks to us."""
+    GONE = "gone"
+    PAUSED = "paused"
+    TOO_OLD = "too_old"
+    UNFIT = "unfit"
+    """It could not be stored, three times."""
+
+
+@dataclass(frozen=True)
+class Us:
+    """Who we are, and whose words are not heard by their own choice."""
+
+    did: str
+    withheld: Callable[[PersonId], bool]
+
+
+def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:
+    """Why a post that we were told of is not heard; None when it is."""
+    author = post.author
+    if author.did == us.did:
+        return Why.OWN
+    if us.withheld(person_id(author.did)):
+        return Why.OPTED_OUT
+    if author.did in filters.exclude_dids:
+        return Why.EXCLUDED_PERSON
+    if excluded_word(post, filters):
+        return Why.EXCLUDED_WORD
+    if author.blocked or author.muted:
+        return Why.BLOCKED
+    if author.did in filters.friends:
+        return None
+    mentions_us = us.did in post.mentions
+    if filters.dids and author.did not in filters.dids and not (filters.allow_any_mentions and mentions_us):
+        return Why.NOT_LISTED
+    if filters.mentions and filters.mentions.isdisjoint(post.mentions):
+        return Why.NO_MENTION
+    if filters.keywords and not _contains(post.words, filters.keywords):
+        return Why.NO_KEYWORD
+    if filters.languages and post.languages and not _speaks(post.languages, filters.languages):
+        return Why.LANGUAGE
+    return None
+
+
+def vacates(thread: Thread, us: Us, filters: Filters) -> bool:
+    """Whether nothing of a thread is heard: for an excluded person anywhere, or a word on the way to the post."""
+    if any(post.author.did in filters.exclude_dids for post in thread.posts):
+        return True
+    return any(excluded_word(post, filters) for post in (*thread.parents, thread.post) if post.author.did != us.did)
+
+
+def involved(post: Post, thread: Thread, us: Us, filters: Filters) -> bool:
+    """Whether the thread has to do with us, so that a post in it is heard at all."""
+    if not filters.require_agent_participation or answers(post, us):
+        return True
+    if post.author.did in filters.friends or author_of(post.root.uri) == us.did:
+        return True
+    if any(us.did in each.mentions for each in thread.below):
+        return True
+    return any(each.author.did in filters.friends for each in thread.parents)
+
+
+def answers(post: Post, us: Us) -> bool:
+    """Whether it speaks to us, so that it may be answered: it mentions us, replies to us, or quotes us."""
+    if us.did in post.mentions:
+        return True
+    return (post.parent is not None and author_of(post.parent.uri) == us.did) or author_of(post.quotes) == us.did
+
+
+def excluded_word(post: Post, filters: Filters) -> bool:
+    return _contains(post.words, filters.exclude_keywords)
+
+
+_OUT = frozenset({"stop", "opt out", "optout", "opt-out", "unsubscribe", "leave me alone"})
+_IN = frozenset({"opt in", "optin", "opt-in"})
+
+
+def opting(post: Post) -> bool | None:
+    """True when all that somebody says is that they want out, False when it is that they want in again, else None."""
+    raw = re.sub(r"(?<!\S)@[\w.-]+", " ", post.text)
+    words = " ".join(raw.casefold().split()).strip(" .!,;:/")
+    return True if words in _OUT else False if words in _IN else None
+
+
+def _contains(text: str, words: tuple[str, ...]) -> bool:
+    folded = text.casefold()
+    return any(word.casefold() in folded for word in words)
+
+
+def _speaks(languages: tuple[str, ...], wanted: frozenset[str]) -> bool:
+    """Whether one of a post's languages is wanted; "pt" takes "pt-BR"."""
+    return any(each in wanted or each.partition("-")[0] in wanted for each in languages)

@@ -1,0 +1,261 @@
+"""What the servers answer, as plain values. Records of others may hold anything: what is not understood is left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sources.bluesky.keys import author_of, message_id, moment
+from sources.text import flatten, one_line
+
+ALT_LENGTH = 300
+MOST_IMAGES = 4
+_BOT, _NO_READERS = "bot", "!no-unauthenticated"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Somebody, as our account sees them."""
+
+    did: str
+    handle: str = ""
+    display_name: str = ""
+    description: str = ""
+    labels: frozenset[str] = frozenset()
+    blocked: bool = False
+    """One of us has blocked the other, or a list does."""
+    muted: bool = False
+
+    @property
+    def shown(self) -> str:
+        return flatten(self.display_name) or flatten(self.handle) or self.did
+
+    @property
+    def is_bot(self) -> bool:
+        """Whether the account says so itself."""
+        return _BOT in self.labels
+
+    @property
+    def shy(self) -> bool:
+        """Whether the person asks that others than readers who are logged in are not shown what they write."""
+        return _NO_READERS in self.labels
+
+
+@dataclass(frozen=True)
+class Image:
+    url: str
+    alt: str
+    content_type: str = "image/jpeg"
+    size: int = 0
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A post by its record and content: what a reply points to."""
+
+    uri: str
+    cid: str
+
+    def data(self) -> dict[str, str]:
+        return {"uri": self.uri, "cid": self.cid}
+
+
+@dataclass(frozen=True)
+class Post:
+    """One post. `replies_closed` says that a gate keeps us from answering it."""
+
+    uri: str
+    cid: str
+    author: Account
+    text: str
+    at: datetime
+    root: Reference
+    parent: Reference | None = None
+    mentions: Mapping[str, str] = field(default_factory=dict)
+    """DIDs of those mentioned, by facet, with the words that do it."""
+    languages: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+    extras: tuple[str, ...] = ()
+    """Images, cards and quotes in words, a line each."""
+    quotes: str = ""
+    """URI of the post that it quotes."""
+    replies_closed: bool = False
+
+    @property
+    def id(self) -> str:
+        return message_id(self.uri, self.cid)
+
+    @property
+    def words(self) -> str:
+        """Everything that it says."""
+        return "\n".join(line for line in (self.text, *self.extras) if line)
+
+
+@dataclass(frozen=True)
+class Notified:
+    """One notification: why we are told, and the post, where it is one."""
+
+    reason: str
+    indexed_at: datetime
+    post: Post
+
+    @property
+    def id(self) -> str:
+        return self.post.id
+
+
+def account(data: Any) -> Account:
+    """An author or profile view."""
+    data = _mapping(data)
+    viewer = _mapping(data.get("viewer"))
+    return Account(
+        did=_text(data.get("did")),
+        handle=_text(data.get("handle")),
+        display_name=_text(data.get("displayName")),
+        description=_text(data.get("description")),
+        labels=_labels(data),
+        blocked=bool(viewer.get("blockedBy") or viewer.get("blocking") or viewer.get("blockingByList")),
+        muted=bool(viewer.get("muted") or viewer.get("mutedByList")),
+    )
+
+
+def post(data: Any) -> Post | None:
+    """A post view, or a notification about one; None for what is no post."""
+    data = _mapping(data)
+    record, uri, cid = _mapping(data.get("record")), _text(data.get("uri")), _text(data.get("cid"))
+    if not author_of(uri) or not cid or record.get("$type", "app.bsky.feed.post") != "app.bsky.feed.post":
+        return None
+    text, reply = _text(record.get("text")), _mapping(record.get("reply"))
+    embed, own = _mapping(data.get("embed")), _mapping(record.get("embed"))
+    parent, root = _reference(reply.get("parent")), _reference(reply.get("root"))
+    images = _images(embed, own)
+    return Post(
+        uri=uri,
+        cid=cid,
+        author=account(data.get("author")),
+        text=text,
+        at=moment(_text(record.get("createdAt")) or _text(data.get("indexedAt"))),
+        root=root or Reference(uri, cid),
+        parent=parent,
+        mentions=_mentions(text, record.get("facets")),
+        languages=tuple(_text(each) for each in _items(record.get("langs")) if _text(each)),
+        images=images[:MOST_IMAGES],
+        extras=(*_image_lines(images), *_extras(embed or own)),
+        quotes=_quoted_uri(own),
+        replies_closed=bool(_mapping(data.get("viewer")).get("replyDisabled")),
+    )
+
+
+def notified(data: Any) -> Notified | None:
+    """One item of listNotifications that is about a post."""
+    data = _mapping(data)
+    found = post(data)
+    if found is None:
+        return None
+    return Notified(_text(data.get("reason")), moment(_text(data.get("indexedAt"))), found)
+
+
+def _labels(data: Mapping[str, Any]) -> frozenset[str]:
+    """Labels that hold, but of `bot` only the account's own word."""
+    did, found = data.get("did"), set()
+    for label in _items(data.get("labels")):
+        each = _mapping(label)
+        if each.get("neg") or (each.get("val") == _BOT and each.get("src") != did):
+            continue
+        found.add(_text(each.get("val")))
+    return frozenset(found)
+
+
+def _mentions(text: str, facets: Any) -> dict[str, str]:
+    raw, found = text.encode("utf-8", "surrogatepass"), {}
+    for facet in _items(facets):
+        index = _mapping(_mapping(facet).get("index"))
+        start, end = index.get("byteStart"), index.get("byteEnd")
+        for feature in _items(_mapping(facet).get("features")):
+            each = _mapping(feature)
+            if each.get("$type") != "app.bsky.richtext.facet#mention" or not _text(each.get("did")):
+                continue
+            words = raw[start:end].decode("utf-8", "replace") if _offsets(start, end, len(raw)) else ""
+            found[_text(each.get("did"))] = words
+    return found
+
+
+def _offsets(start: Any, end: Any, length: int) -> bool:
+    return isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= length
+
+
+def _images(embed: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Image, ...]:
+    """Pictures with their addresses from the view, and their sizes from the record."""
+    shown = _items(_media(embed).get("images"))
+    blobs = _items(_media(own).get("images"))
+    found = []
+    for number, each in enumerate(map(_mapping, shown or blobs)):
+        blob = _mapping(_mapping(blobs[number]).get("image")) if number < len(blobs) else {}
+        size = blob.get("size")
+        kind = _text(blob.get("mimeType"))
+        found.append(
+            Image(
+                url=_text(each.get("thumb")),
+                alt=one_line(_text(each.get("alt")), ALT_LENGTH),
+                content_type=kind if kind.startswith("image/") else "image/jpeg",
+                size=size if isinstance(size, int) else 0,
+            )
+        )
+    return tuple(found)
+
+
+def _media(embed: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of an embed that has pictures: itself, or what goes with a quote."""
+    return _mapping(embed.get("media")) or embed
+
+
+def _image_lines(images: Sequence[Image]) -> list[str]:
+    lines = [
+        f"(image: {image.alt})" if image.alt else "(image without a description)" for image in images[:MOST_IMAGES]
+    ]
+    return [*lines, f"(and {len(images) - MOST_IMAGES} more images)"] if len(images) > MOST_IMAGES else lines
+
+
+def _extras(embed: Mapping[str, Any]) -> list[str]:
+    """Link cards, videos and quotes in words."""
+    lines, media = [], _media(embed)
+    if card := _mapping(media.get("external")):
+        parts = [one_line(_text(card.get(key))) for key in ("title", "description", "uri")]
+        lines.append(f"(link card: {' | '.join(part for part in parts if part)})")
+    if "video" in _text(media.get("$type")):
+        lines.append(f"(video: {one_line(_text(media.get('alt')), ALT_LENGTH) or 'without a description'})")
+    if line := _quote_line(_mapping(embed.get("record"))):
+        lines.append(line)
+    return lines
+
+
+def _quote_line(quoted: Mapping[str, Any]) -> str:
+    view = _mapping(quoted.get("record")) or quoted
+    value = _mapping(view.get("value"))
+    if value:
+        who = account(view.get("author"))
+        return "" if who.blocked else f"(quotes {who.shown}: {one_line(_text(value.get('text')))})"
+    kind = _text(view.get("$type"))
+    return "(quotes a post that cannot be seen)" if "Blocked" in kind or "NotFound" in kind else ""
+
+
+def _quoted_uri(own: Mapping[str, Any]) -> str:
+    record = _mapping(own.get("record"))
+    return _text((_mapping(record.get("record")) or record).get("uri"))
+
+
+def _reference(data: Any) -> Reference | None:
+    uri, cid = _text(_mapping(data).get("uri")), _text(_mapping(data).get("cid"))
+    return Reference(uri, cid) if author_of(uri) and cid else None
+
+
+def _mapping(data: Any) -> Mapping[str, Any]:
+    return data if isinstance(data, Mapping) else {}
+
+
+def _items(data: Any) -> list[Any]:
+    return data if isinstance(data, list) else []
+
+
+def _text(data: Any) -> str:
+    return data.encode("utf-8", "replace").decode() if isinstance(data, str) else ""

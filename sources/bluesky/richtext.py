@@ -1,0 +1,149 @@
+"""Text as Bluesky takes it: cut into posts, with mentions, links and tags marked by the offsets of their bytes."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import regex
+
+from sources.text import visible
+
+MOST_GRAPHEMES = 300
+MOST_BYTES = 3000
+_MOST_TAG = 64
+"""Graphemes of a tag, without its sign."""
+_NUMBER_ROOM = len(" (10/10)")
+
+_CLUSTER = regex.compile(r"\X")
+_LINK = re.compile(
+    r"(?<![\w@/])(?:https?://)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z](?:[/?#]\S*)?", re.I
+)
+_MENTION = re.compile(r"(?<![\w@/.])@((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z])(?![\w-])", re.I)
+_TAG = regex.compile(r"(?<![\w#/])#(?!\ufe0f|\u20e3)((?=\S*[^\d\s\p{P}])[^\s#]+)")
+_END = ".,;:!?'\"”’»"
+_TOP = frozenset(
+    {"com", "org", "net", "io", "dev", "app", "social", "blue", "edu", "gov", "info", "me", "co", "uk", "de"}
+)
+"""Names without a scheme are links only under these: `main.py` is none."""
+
+
+def graphemes(text: str) -> int:
+    """What a reader would count."""
+    return len(text) if text.isascii() and "\r" not in text else sum(1 for _ in _CLUSTER.finditer(text))
+
+
+def fits(text: str, room: int = MOST_GRAPHEMES) -> bool:
+    """Whether a text is short enough for one post."""
+    return graphemes(text) <= room and len(text.encode("utf-8")) <= MOST_BYTES
+
+
+def posts(text: str, *, numbered: bool = False) -> list[str]:
+    """The posts that say a text, in order; none for what nobody could see. With `numbered` each says which it is."""
+    text = text.strip()
+    if not visible(text):
+        return []
+    if fits(text):
+        return [text]
+    found = list(_cut(text, MOST_GRAPHEMES - (_NUMBER_ROOM if numbered else 0)))
+    return [f"{each} ({n}/{len(found)})" for n, each in enumerate(found, 1)] if numbered else found
+
+
+def _cut(text: str, room: int) -> Iterator[str]:
+    while text:
+        if fits(text, room):
+            yield text
+            return
+        end = _boundary(text, _end(text, room))
+        piece, text = text[:end].rstrip(), text[end:].lstrip()
+        if visible(piece):
+            yield piece
+
+
+def _end(text: str, room: int) -> int:
+    """The end of the last grapheme that fits into a post; a single one that is too large is cut between characters."""
+    end = size = 0
+    for number, cluster in enumerate(_CLUSTER.finditer(text), 1):
+        size += len(cluster[0].encode("utf-8"))
+        if number > room or size > MOST_BYTES:
+            break
+        end = cluster.end()
+    while end == 0 or not text[:end]:
+        end = 1
+        while len(text[: end + 1].encode("utf-8")) <= MOST_BYTES and end < len(text):
+            end += 1
+    return end
+
+
+_ENDS = (
+    regex.compile(r"\n[ \t]*\n\s*"),
+    regex.compile(r"[.!?…][\"')\]»”’]*\s+|[。！？｡]+[」』”’）]*"),
+    regex.compile(r"\s+"),
+)
+
+
+def _boundary(text: str, window: int) -> int:
+    """The last end of a paragraph, a sentence or a word in text[:window], else its end."""
+    for share, pattern in zip((0.5, 0.4, 0.3), _ENDS, strict=True):
+        ends = [found.end() for found in pattern.finditer(text, 0, window + 1)]
+        if ends and min(ends[-1], window) > window * share:
+            return min(ends[-1], window)
+    return window
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A part of a text, in characters, and what it is."""
+
+    start: int
+    end: int
+    kind: Literal["link", "mention", "tag"]
+    value: str
+
+
+def marks(text: str) -> list[Mark]:
+    """Links, mentions and tags of a text, in order and apart: what stands inside a link is part of it."""
+    found: list[Mark] = []
+    for link in _LINK.finditer(text):
+        words = _trimmed(link[0])
+        host = re.sub(r"^https?://", "", words, flags=re.I).split("/")[0].split("?")[0].split("#")[0]
+        if words.lower().startswith("http") or host.rpartition(".")[2].lower() in _TOP:
+            url = words if words.lower().startswith("http") else f"https://{words}"
+            found.append(Mark(link.start(), link.start() + len(words), "link", url))
+    more = [Mark(each.start(), each.end(), "mention", each[1].lower()) for each in _MENTION.finditer(text)]
+    for tag in _TAG.finditer(text):
+        words = tag[1].rstrip(_END + ")")
+        if words and graphemes(words) <= _MOST_TAG:
+            more.append(Mark(tag.start(), tag.start() + 1 + len(words), "tag", words))
+    found += [each for each in more if not any(each.start < other.end and other.start < each.end for other in found)]
+    return sorted(found, key=lambda mark: mark.start)
+
+
+def handles(text: str) -> list[str]:
+    """The handles that a text mentions, each once."""
+    return list(dict.fromkeys(mark.value for mark in marks(text) if mark.kind == "mention"))
+
+
+def facets(text: str, resolved: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The marks as a record has them. Mentions of handles without a DID in `resolved` stay plain words."""
+    features: dict[str, Callable[[str], dict[str, str]]] = {
+        "link": lambda url: {"$type": "app.bsky.richtext.facet#link", "uri": url},
+        "tag": lambda tag: {"$type": "app.bsky.richtext.facet#tag", "tag": tag},
+        "mention": lambda handle: {"$type": "app.bsky.richtext.facet#mention", "did": resolved[handle]},
+    }
+    found = []
+    for mark in marks(text):
+        if mark.kind == "mention" and mark.value not in resolved:
+            continue
+        start = len(text[: mark.start].encode("utf-8"))
+        end = start + len(text[mark.start : mark.end].encode("utf-8"))
+        found.append({"index": {"byteStart": start, "byteEnd": end}, "features": [features[mark.kind](mark.value)]})
+    return found
+
+
+def _trimmed(link: str) -> str:
+    """A link without what ends the sentence around it."""
+    link = link.rstrip(_END)
+    while link.endswith(")") and link.count(")") > link.count("("):
+        link = link[:-1].rstrip(_END)
+    return link

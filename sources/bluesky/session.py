@@ -1,0 +1,234 @@
+"""The account's session with its server: logging in as seldom as possible, and every call with a time limit.
+
+The session stands in a file for the owner only, so a restart logs nobody in; the library renews its tokens before they
+run out. When the server says that a token ran out all the same (its clock differs, or somebody revoked it), the session
+is renewed, and only when that fails is the password used again: logins are scarce (30 in 5 minutes, 300 a day), so at
+most one in `LOGIN_PAUSE` seconds is made.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import structlog
+from atproto_client import AsyncClient, Session, SessionEvent
+from atproto_client.exceptions import (
+    BadRequestError,
+    NetworkError,
+    RateLimitExceededError,
+    RequestErrorBase,
+    UnauthorizedError,
+)
+from atproto_client.models.common import XrpcError
+from atproto_client.models.dot_dict import DotDict
+from atproto_client.request import AsyncRequest, Response
+from atproto_core.exceptions import AtProtocolError
+
+from memory.faults import Point, call_point, outside
+from memory.folder import private_file
+from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable, WrongPassword
+from sources.bluesky.settings import BlueskySettings
+
+_LOGIN = call_point("bluesky.login")
+_ASK = call_point("bluesky.ask")
+
+SECONDS = 15.0
+CONNECT_SECONDS = 5.0
+LOGIN_PAUSE = 20.0
+"""Seconds between two logins: 15 in 5 minutes; `_MOST_LOGINS` a day are under the 100 that some servers allow."""
+_MOST_LOGINS = 60
+_DAY = 86_400.0
+_RUN_OUT = frozenset({"ExpiredToken", "InvalidToken", "AuthMissing", "AuthenticationRequired"})
+_LONGEST_WAIT = 86_400.0
+
+log = structlog.get_logger(__name__)
+
+
+class BlueskySession:
+    """Asks the account's server; logs in when that is needed."""
+
+    def __init__(self, settings: BlueskySettings) -> None:
+        self._settings = settings
+        timeout = httpx.Timeout(SECONDS, connect=CONNECT_SECONDS)
+        self._client = AsyncClient(base_url=settings.service, request=AsyncRequest(timeout=timeout))
+        self._client.on_session_change(self._changed)
+        self._one = asyncio.Lock()
+        self._logins: list[float] = []
+        self._session: Session | None = None
+        self.headers: Mapping[str, str] = {}
+        """Of the last answer: `ratelimit-remaining` and the like."""
+
+    @property
+    def did(self) -> str:
+        """Who we are; empty before the first login."""
+        return self._session.did if self._session is not None else ""
+
+    @property
+    def handle(self) -> str:
+        return self._session.handle if self._session is not None else self._settings.handle
+
+    async def open(self) -> None:
+        """Have a session: the stored one, else a new one. Raises CallFailed, WrongPassword."""
+        async with self._one:
+            if self._session is None and not await self._take_up():
+                await self._log_in()
+
+    async def query(self, method: str, params: Mapping[str, Any], point: Point = _ASK) -> dict[str, Any]:
+        """Ask something that changes nothing. Raises CallFailed."""
+        given: dict[str, Any] = {"params": DotDict({key: value for key, value in params.items() if value != ""})}
+        return await self._call(point, lambda: self._client.invoke_query(method, **given))
+
+    async def procedure(self, method: str, data: Mapping[str, Any], point: Point) -> dict[str, Any]:
+        """Have something done. Raises CallFailed: `NoAnswer` when nobody knows whether it was."""
+        given: dict[str, Any] = {"data": DotDict(dict(data))}
+        return await self._call(point, lambda: self._client.invoke_procedure(method, **given))
+
+    async def close(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._client.request.close()
+
+    # ------------------------------------------------------------------ calls
+
+    async def _call(self, point: Point, ask: Callable[[], Awaitable[Response]]) -> dict[str, Any]:
+        await self.open()
+        before = self._session.access_jwt if self._session is not None else ""
+        try:
+            return await self._asked(point, ask)
+        except Refused as why:
+            if why.error not in _RUN_OUT:
+                raise
+        await self._renew(before)
+        return await self._asked(point, ask)
+
+    async def _asked(self, point: Point, ask: Callable[[], Awaitable[Response]]) -> dict[str, Any]:
+        with _Translated():
+            answer = await outside(point, ask(), SECONDS + CONNECT_SECONDS)
+        self.headers = answer.headers
+        return answer.content if isinstance(answer.content, dict) else {}
+
+    # ------------------------------------------------------------------ the session
+
+    async def _take_up(self) -> bool:
+        """Go on with the stored session, when there is one of this account."""
+        try:
+            stored = await asyncio.to_thread(self._settings.session_file.read_text, "utf-8")
+            found = Session.decode(stored.strip())
+        except (OSError, ValueError):
+            return False
+        asked_for = self._settings.handle.casefold().removeprefix("@")
+        if asked_for not in (found.handle.casefold(), found.did.casefold()):
+            return False
+        try:
+            await self._client.login(session_string=stored.strip(), fetch_bsky_profile=False)
+        except (AtProtocolError, ValueError):
+            return False
+        return True
+
+    async def _renew(self, before: str) -> None:
+        """A token was refused: renew the session, or log in again."""
+        async with self._one:
+            session = self._session
+            if session is None or session.access_jwt != before:
+                return  # somebody else was faster
+            try:
+                with _Translated():
+                    refresh = {"Authorization": f"Bearer {session.refresh_jwt}"}
+                    call = self._client.com.atproto.server.refresh_session(headers=refresh, ignore_session_check=True)
+                    fresh = await outside(_LOGIN, call, SECONDS)
+                    renewed = Session(
+                        fresh.handle, fresh.did, fresh.access_jwt, fresh.refresh_jwt, session.pds_endpoint
+                    )
+                    await self._client.login(session_string=renewed.encode(), fetch_bsky_profile=False)
+            except Refused as why:
+                log.info("bluesky_session_lost", reason=why.reason)
+                await self._log_in()
+
+    async def _log_in(self) -> None:
+        now = time.monotonic()
+        self._logins = [each for each in self._logins if each > now - _DAY]
+        if self._logins and now - self._logins[-1] < LOGIN_PAUSE:
+            raise RateLimited(LOGIN_PAUSE - (now - self._logins[-1]))
+        if len(self._logins) >= _MOST_LOGINS:
+            raise RateLimited(self._logins[0] + _DAY - now)
+        self._logins.append(now)
+        self._client.update_base_url(self._settings.service)
+        name = self._settings.handle.removeprefix("@")
+        call = self._client.login(name, self._settings.password.get_secret_value(), fetch_bsky_profile=False)
+        try:
+            with _Translated():
+                await outside(_LOGIN, call, SECONDS)
+        except Refused as why:
+            if why.status == 401 or why.error == "AuthenticationRequired":
+                raise WrongPassword(name, self._settings.service) from why
+            raise
+
+    async def _changed(self, event: SessionEvent, session: Session) -> None:
+        """Keep the session: tokens that renew it serve once."""
+        self._session = session
+        if event is SessionEvent.IMPORT and await asyncio.to_thread(self._stored) == session.encode():
+            return
+        await asyncio.to_thread(self._store, session.encode())
+
+    def _stored(self) -> str:
+        try:
+            return self._settings.session_file.read_text("utf-8").strip()
+        except OSError:
+            return ""
+
+    def _store(self, encoded: str) -> None:
+        try:
+            fresh = private_file(self._settings.session_file.with_suffix(".new"))
+            fresh.write_text(encoded, "utf-8")
+            fresh.replace(self._settings.session_file)
+        except OSError as error:
+            log.warning("bluesky_session_not_kept", reason=error.strerror, hint="the next start has to log in again")
+
+
+class _Translated:
+    """The library's exceptions as ours."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, why: BaseException | None, _trace: object) -> None:
+        if isinstance(why, AtProtocolError | httpx.HTTPError | TimeoutError | ValueError):
+            raise translated(why) from why
+
+
+def translated(why: Exception) -> CallFailed:
+    """What an exception of the library means."""
+    cause = why if isinstance(why, httpx.HTTPError) else why.__cause__
+    if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout):
+        return Unreachable("Bluesky cannot be reached")
+    if isinstance(why, RateLimitExceededError):
+        return RateLimited(_wait(why))
+    response = why.response if isinstance(why, RequestErrorBase) else None
+    if response is None:
+        return NoAnswer("Bluesky did not answer in time" if isinstance(why, TimeoutError) else _words(why))
+    error, message = _named(response)
+    if isinstance(why, BadRequestError | UnauthorizedError) or 400 <= response.status_code < 500:
+        return Refused(response.status_code, error, message)
+    if isinstance(why, NetworkError) and response.status_code in (409, 413):
+        return Refused(response.status_code, error, message)
+    return NoAnswer(f"Bluesky answered {response.status_code} {error}".rstrip())
+
+
+def _named(response: Response) -> tuple[str, str]:
+    content = response.content
+    return (content.error or "", content.message or "") if isinstance(content, XrpcError) else ("", "")
+
+
+def _words(why: Exception) -> str:
+    return f"the connection to Bluesky broke ({type(why).__name__})"
+
+
+def _wait(why: RateLimitExceededError) -> float:
+    """How long the server asks to wait: from `ratelimit-reset`, else `retry-after`, else a minute."""
+    seconds = why.retry_after
+    if why.reset_at is not None:
+        seconds = why.reset_at.timestamp() - time.time()
+    return min(max(seconds if seconds is not None else 60.0, 1.0), _LONGEST_WAIT)

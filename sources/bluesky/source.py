@@ -1,0 +1,339 @@
+"""The Bluesky source: reads notifications page by page until what it knows, and makes turns' worth of them.
+
+What was seen is known from the inbox and from what was passed over, never from the server's `isRead`. A mark says up to
+when everything is decided and durable; each look reads back to some minutes before it, since servers index late and not
+in order. So a crash at any moment loses nothing: what was not stored yet is read again.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from memory.clock import Clock, from_text, to_text, utc_now
+from memory.ids import PersonId
+from sources.base import Deliver, Notification
+from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, WrongPassword
+from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
+from sources.bluesky.hearing import notifications
+from sources.bluesky.keys import person_id
+from sources.bluesky.polling import Pace
+from sources.bluesky.records import Notified, Post, notified
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.speaking import BlueskyEndpoint
+from sources.bluesky.threads import DEPTH, PARENTS, thread
+from sources.bluesky.watching import Watched
+from sources.recent import Recent
+
+log = structlog.get_logger(__name__)
+
+PAGE, MOST_PAGES = 50, 40
+REASONS = ("mention", "reply", "quote")
+MARGIN = timedelta(minutes=5)
+"""How far before the mark is read again: servers index posts late, and not in their order."""
+SHOWN_AGAIN = 300.0
+"""Seconds in which a thread that was shown is abbreviated."""
+MOST_TRIES = 3
+_LONG_AGO = "1970-01-01T00:00:00.000Z"
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What composition gives the source and its endpoint.
+
+    `seen` and `pass_over` are what is known of external ids; `mark` and `set_mark` keep the place up to which all is
+    decided; `settled` waits until what was delivered is stored; `opt` stores that somebody wants out (True) or in.
+    """
+
+    seen: Callable[[Sequence[str]], Awaitable[set[str]]]
+    pass_over: Callable[[Mapping[str, str]], Awaitable[None]]
+    mark: Callable[[], Awaitable[str | None]]
+    set_mark: Callable[[str], Awaitable[None]]
+    settled: Callable[[], Awaitable[None]]
+    opt: Callable[[PersonId, bool], Awaitable[None]]
+    answered: Callable[[PersonId], Awaitable[int]]
+    """How often a person was answered during the last day."""
+    withheld: Callable[[PersonId], bool] = lambda _: False
+    paused: Callable[[], bool] = lambda: False
+    on_ready: Callable[[str], None] = lambda _: None
+    clock: Clock = utc_now
+
+
+@dataclass
+class _Batch:
+    """Posts of one thread that wait until they are made notifications of."""
+
+    due: float
+    found: list[Notified] = field(default_factory=list)
+    tries: int = 0
+
+
+class BlueskySource:
+    """Hears Bluesky; its `endpoint` speaks there."""
+
+    name = "bluesky"
+
+    def __init__(self, settings: BlueskySettings, wiring: Wiring) -> None:
+        self._settings = settings
+        self._wiring = wiring
+        self.session = BlueskySession(settings)
+        self._watched = Watched(self.session, wiring.clock)
+        self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, wiring.withheld)
+        self._pace = Pace(settings.poll_seconds)
+        self._decided: Recent[str, None] = Recent(5_000)
+        self._tries: Recent[str, int] = Recent(1_000)
+        self._shown: Recent[str, float] = Recent(500)
+        self._windows: Recent[str, float] = Recent(2_000)
+        self._waiting: dict[str, _Batch] = {}
+        self._low: str | None = None
+        self._stopped = False
+        self._hurry = asyncio.Event()
+        self.connected = False
+        self.trouble = ""
+        """Why it cannot be heard at the moment; empty when it can."""
+
+    @property
+    def us(self) -> Us:
+        return Us(self.session.did, self._wiring.withheld)
+
+    def pause(self) -> None:
+        """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read at the next start."""
+        self._stopped = True
+
+    def hurry(self) -> None:
+        """Look now: somebody knows that there is something new."""
+        self._hurry.set()
+
+    async def run(self, deliver: Deliver) -> None:
+        """Look again and again until cancelled; raises WrongPassword."""
+
+        def give(notification: Notification) -> None:
+            if not self._stopped:
+                deliver(notification)
+
+        try:
+            wait = 0.0
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await self._hurry.wait()
+                self._hurry.clear()
+                wait = await self._turn(give)
+        finally:
+            await self.session.close()
+
+    async def _turn(self, deliver: Deliver) -> float:
+        """One look; gives the seconds to wait before the next."""
+        try:
+            await self.session.open()
+            await self.look(deliver)
+            await self._watched.look(deliver)
+        except WrongPassword:
+            raise
+        except CallFailed as why:
+            if not self.trouble:
+                log.warning("bluesky_unreachable", reason=why.reason)
+            self.trouble = why.reason
+            return self._pace.failed(why.seconds if isinstance(why, RateLimited) else None)
+        if self.trouble:
+            log.info("bluesky_reached_again")
+            self.trouble = ""
+        if not self.connected:
+            self.connected = True
+            self._wiring.on_ready(self.session.handle)
+        now = time.monotonic()
+        wait = self._pace.next(now, self.session.headers)
+        due = min((batch.due for batch in self._waiting.values()), default=now + wait)
+        return max(min(wait, due - now), 0.02)
+
+    async def look(self, deliver: Deliver) -> None:
+        """Read what is new, and deliver what is to be heard of it. Raises CallFailed."""
+        found = await self._read()
+        fresh = await self._fresh(found)
+        if self._low is None:
+            await self._begin(found)
+            return
+        await self._sort(fresh)
+        await self._move(found, await self._give_due(deliver))
+
+    # ------------------------------------------------------------------ reading
+
+    async def _read(self) -> list[Notified]:
+        """Everything since the mark, the oldest first, each once."""
+        if self._low is None:
+            self._low = await self._wiring.mark()
+        back = from_text(self._low) - MARGIN if self._low is not None else None
+        limit = self._wiring.clock() - timedelta(days=self._settings.read_back_days)
+        found: dict[str, Notified] = {}
+        cursor = ""
+        for _ in range(MOST_PAGES):
+            asked = {"limit": PAGE, "cursor": cursor, "reasons": list(REASONS)}
+            page = await self.session.query("app.bsky.notification.listNotifications", asked)
+            items = [each for each in map(notified, _listed(page)) if each is not None]
+            found |= {each.id: each for each in items if each.reason in REASONS}
+            cursor = str(page.get("cursor") or "")
+            oldest = min((each.indexed_at for each in items), default=None)
+            if not cursor or oldest is None or back is None or oldest < max(back, limit):
+                break
+        else:
+            log.warning("bluesky_missed", hint="there were more notifications than are read back; the oldest are left")
+        return sorted(found.values(), key=lambda each: (each.indexed_at, each.id))
+
+    async def _fresh(self, found: Sequence[Notified]) -> list[Notified]:
+        """Those that were not decided before."""
+        waiting = {each.id for batch in self._waiting.values() for each in batch.found}
+        unknown = [each for each in found if each.id not in self._decided and each.id not in waiting]
+        if not unknown:
+            return []
+        seen = await self._wiring.seen([each.id for each in unknown])
+        for each in seen:
+            self._decided.put(each, None)
+        return [each for each in unknown if each.id not in seen]
+
+    async def _begin(self, found: Sequence[Notified]) -> None:
+        """The first look of all: what is there was there before, and is not answered."""
+        await self._pass_over({each.id: Why.BEFORE for each in found})
+        self._low = to_text(found[-1].indexed_at) if found else _LONG_AGO
+        await self._wiring.set_mark(self._low)
+
+    # ------------------------------------------------------------------ deciding
+
+    async def _sort(self, fresh: Sequence[Notified]) -> None:
+        """Pass over what is not heard, and let the rest wait with its thread."""
+        passed: dict[str, Why] = {}
+        now = time.monotonic()
+        oldest = self._wiring.clock() - timedelta(days=self._settings.read_back_days)
+        for each in fresh:
+            why = Why.TOO_OLD if each.indexed_at < oldest else await self._why_not(each)
+            if why is not None:
+                passed[each.id] = why
+                continue
+            root = each.post.root.uri
+            batch = self._waiting.setdefault(root, _Batch(self._windows.get(root) or now))
+            batch.found.append(each)
+            self._pace.heard(now)
+        await self._pass_over(passed)
+
+    async def _why_not(self, each: Notified) -> Why | None:
+        post, author = each.post, each.post.author
+        wants_out = opting(post) if author.did != self.us.did and answers(post, self.us) else None
+        if wants_out is not None:
+            await self._wiring.opt(person_id(author.did), wants_out)
+            return Why.OPTING
+        if self._wiring.paused():
+            return Why.PAUSED
+        why = passed_over(post, self.us, self._settings.filters)
+        if why is None and author.is_bot and author.did not in self._settings.filters.friends:
+            most = self._settings.bot_answers_per_day
+            if most == 0 or await self._wiring.answered(person_id(author.did)) >= most:
+                return Why.BOT
+        return why
+
+    # ------------------------------------------------------------------ delivering
+
+    async def _give_due(self, deliver: Deliver) -> list[Notified]:
+        """Make notifications of the threads whose time has come; a thread that cannot be read now waits."""
+        given: list[Notified] = []
+        for root, batch in list(self._waiting.items()):
+            if batch.due > time.monotonic():
+                continue
+            try:
+                given += await self._give(batch.found, deliver)
+            except Refused as why:  # the newest cannot be seen any more; those before it perhaps can
+                await self._pass_over({batch.found.pop().id: _refusal(why)})
+                if batch.found:
+                    continue
+            except NoAnswer as why:
+                if await self._put_off(batch, why):
+                    continue
+            del self._waiting[root]
+            self._windows.put(root, time.monotonic() + self._settings.batch_seconds)
+        return given
+
+    async def _put_off(self, batch: _Batch, why: NoAnswer) -> bool:
+        """A thread could not be read, others perhaps can: it waits, but not for ever. False when it is given up."""
+        batch.tries += 1
+        log.warning("bluesky_thread_unread", reason=why.reason, tries=batch.tries)
+        if batch.tries >= MOST_TRIES * 3:
+            await self._pass_over({each.id: Why.UNFIT for each in batch.found})
+            return False
+        batch.due = time.monotonic() + 2.0 * batch.tries
+        return True
+
+    async def _give(self, found: Sequence[Notified], deliver: Deliver) -> list[Notified]:
+        """Deliver posts of one thread, unless the thread as a whole says otherwise; gives what was delivered."""
+        newest = found[-1].post
+        asked = {"uri": newest.uri, "depth": DEPTH, "parentHeight": PARENTS}
+        seen = thread(await self.session.query("app.bsky.feed.getPostThread", asked))
+        if seen is None:
+            await self._pass_over({each.id: Why.GONE for each in found})
+            return []
+        us, filters = self.us, self._settings.filters
+        if vacates(seen, us, filters) or seen.post.author.blocked:
+            await self._pass_over({each.id: Why.VACATED for each in found})
+            return []
+        aside = {each.id: Why.NOT_INVOLVED for each in found if not involved(each.post, seen, us, filters)}
+        await self._pass_over(aside)
+        heard = [each for each in found if each.id not in aside]
+        shown = self._shown.get(newest.root.uri)
+        short = shown is not None and time.monotonic() - shown < SHOWN_AGAIN
+        made = notifications([each.post for each in heard], seen, us, self._settings, short=short)
+        self._note(made, {each.id: each.post for each in heard})
+        for notification in made:
+            deliver(notification)
+        return heard
+
+    def _note(self, made: Sequence[Notification], posts: Mapping[str, Post]) -> None:
+        for each in made:
+            if each.answer:
+                post = posts[each.external_id]
+                self._shown.put(post.root.uri, time.monotonic())
+                self._watched.add(post, each.place)
+
+    async def _move(self, found: Sequence[Notified], given: Sequence[Notified]) -> None:
+        """Move the mark to the newest moment before which everything is decided and stored."""
+        unstored: list[Notified] = [each for batch in self._waiting.values() for each in batch.found]
+        if given:
+            await self._wiring.settled()
+            seen = await self._wiring.seen([each.id for each in given])
+            for each in seen:
+                self._decided.put(each, None)
+            unstored += await self._not_stored([each for each in given if each.id not in seen])
+        newest = max((each.indexed_at for each in found), default=None)
+        if newest is None or self._stopped:
+            return
+        low: datetime = min([newest, *(each.indexed_at for each in unstored)])
+        if self._low is None or to_text(low) > self._low:
+            await self._wiring.set_mark(to_text(low))
+            self._low = to_text(low)
+
+    async def _not_stored(self, missing: Sequence[Notified]) -> list[Notified]:
+        """What was delivered and did not arrive in the store: tried again, but not for ever."""
+        for each in missing:
+            self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
+        hopeless = {each.id: Why.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= MOST_TRIES}
+        await self._pass_over(hopeless)
+        return [each for each in missing if each.id not in hopeless]
+
+    async def _pass_over(self, found: Mapping[str, Why]) -> None:
+        if not found:
+            return
+        await self._wiring.pass_over({each: str(why) for each, why in found.items()})
+        for each in found:
+            self._decided.put(each, None)
+        log.info("bluesky_passed_over", reasons=sorted({str(why) for why in found.values()}), posts=len(found))
+
+
+def _listed(page: Mapping[str, object]) -> list[object]:
+    items = page.get("notifications")
+    return items if isinstance(items, list) else []
+
+
+def _refusal(why: Refused) -> Why:
+    """Why a thread cannot be read: it was deleted, or somebody in it blocks us."""
+    return Why.BLOCKED if "Block" in why.error else Why.GONE

@@ -1,0 +1,214 @@
+"""Saying things on Bluesky: each outbox row is one record with a key of its own, so it is there once or not at all."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import structlog
+
+from memory.clock import to_text
+from memory.faults import call_point
+from memory.ids import OutboxId, PersonId, PlaceId
+from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Form, HistoryUnreadable
+from sources.bluesky import richtext
+from sources.bluesky.budget import CREATE, DELETE, Budget
+from sources.bluesky.failures import CallFailed, RateLimited, Refused, Unreachable, as_delivery
+from sources.bluesky.keys import POSTS, author_of, message_id, person_id, record_key, root_of, uri_and_cid
+from sources.bluesky.records import Post, Reference
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.watching import Watched
+from sources.recent import Recent
+from sources.text import sendable, visible
+
+log = structlog.get_logger(__name__)
+
+WRITE = call_point("bluesky.write")
+_REMOVE = call_point("bluesky.remove")
+_MOST_LANGUAGES = 3
+
+
+class BlueskyEndpoint:
+    """Speaks for the Bluesky source."""
+
+    max_length = richtext.MOST_GRAPHEMES
+    has_previews = False
+    has_nonce = True
+    nonce_seconds = 1_800.0
+    """A record's key is good for ever; after this long it is looked up whether the record is there."""
+
+    def __init__(
+        self,
+        settings: BlueskySettings,
+        session: BlueskySession,
+        watched: Watched,
+        withheld: Callable[[PersonId], bool],
+    ) -> None:
+        self._settings = settings
+        self._session = session
+        self._watched = watched
+        self._withheld = withheld
+        self._done: Recent[OutboxId, str] = Recent(5_000)
+        self._roots: Recent[str, tuple[Reference, tuple[str, ...]]] = Recent(1_000)
+        self._handles: Recent[str, str] = Recent(1_000)
+        self.form = Form(settings.most_posts, takes_files=False)
+        self.budget = Budget(settings.points_per_hour, settings.points_per_day)
+
+    def split(self, text: str) -> list[str]:
+        return richtext.posts(sendable(text), numbered=self._settings.numbered)
+
+    async def send(self, delivery: Delivery) -> str:
+        if (already := self._done.get(delivery.id)) is not None:
+            return already
+        try:
+            await self._session.open()
+            root, parent, languages = await self._answered(delivery)
+            record = await self._record(delivery, root, parent, languages)
+            said = await self._create(delivery, record)
+        except CallFailed as why:
+            raise as_delivery(why) from why
+        self._roots.put(said, (root, languages))
+        self._watched.answered(delivery.reply_to)
+        return self._done.put(delivery.id, said)
+
+    # ------------------------------------------------------------------ what is answered
+
+    async def _answered(self, delivery: Delivery) -> tuple[Reference, Reference, tuple[str, ...]]:
+        """The thread's first post, the post that is answered, and its languages. Raises DeliveryFailed."""
+        if delivery.follows:
+            return await self._own(delivery.follows)
+        root = root_of(delivery.place)
+        uri, _ = uri_and_cid(delivery.reply_to)
+        if not root:
+            raise DeliveryFailed(f"{delivery.place} is no thread on Bluesky, and direct messages are not served there")
+        found = (await self._watched.posts([uri or root])).get(uri or root)
+        if found is None:
+            self._watched.gone(delivery.reply_to)
+            raise DeliveryFailed("the post that it would answer was deleted, or cannot be seen by us")
+        self._check(found)
+        return found.root, Reference(found.uri, found.cid), found.languages[:_MOST_LANGUAGES]
+
+    def _check(self, found: Post) -> None:
+        """Raise DeliveryFailed where an answer is not wanted."""
+        author = found.author
+        if author.did == self._session.did:
+            raise DeliveryFailed("it would answer a post of our own")
+        if self._withheld(person_id(author.did)):
+            raise DeliveryFailed("the person wants no answers (opted out)")
+        if author.did in self._settings.filters.exclude_dids:
+            raise DeliveryFailed("the person is excluded by the configuration")
+        if author.blocked:
+            raise DeliveryFailed("one of the two accounts has blocked the other")
+        if author.muted:
+            raise DeliveryFailed("our account has muted the person")
+        if found.replies_closed:
+            raise DeliveryFailed("the thread's author lets only others reply")
+
+    async def _own(self, message: str) -> tuple[Reference, Reference, tuple[str, ...]]:
+        """The same for a post of ours that goes on: from its own record, which our server has at once."""
+        uri, cid = uri_and_cid(message)
+        known = self._roots.get(message)
+        if known is None:
+            value = (await self._get(uri)).get("value", {})
+            root = value.get("reply", {}).get("root", {"uri": uri, "cid": cid})
+            known = Reference(str(root["uri"]), str(root["cid"])), tuple(value.get("langs", ()))
+        return known[0], Reference(uri, cid), known[1]
+
+    # ------------------------------------------------------------------ the record
+
+    async def _record(
+        self, delivery: Delivery, root: Reference, parent: Reference, languages: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """The post; the same for every try, down to its time."""
+        text = sendable(delivery.text).strip()
+        if not visible(text):
+            raise DeliveryFailed("there is nothing to say")
+        if not richtext.fits(text):
+            raise DeliveryFailed(f"the text has {richtext.graphemes(text)} characters, and a post takes 300")
+        record: dict[str, Any] = {
+            "$type": POSTS,
+            "text": text,
+            "createdAt": to_text(delivery.created_at),
+            "langs": list(languages or self._settings.languages),
+            "reply": {"root": root.data(), "parent": parent.data()},
+        }
+        if facets := richtext.facets(text, await self._resolved(text, delivery.may_mention)):
+            record["facets"] = facets
+        return record
+
+    async def _resolved(self, text: str, may_mention: Collection[PersonId]) -> Mapping[str, str]:
+        """The DIDs of the handles that a text mentions, of those who may be woken by it."""
+        found = {}
+        for handle in richtext.handles(text)[:10]:
+            did = self._handles.get(handle)
+            if did is None:
+                try:
+                    answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
+                    did = self._handles.put(handle, str(answer.get("did", "")))
+                except Refused:
+                    did = self._handles.put(handle, "")
+            if did and person_id(did) in may_mention:
+                found[handle] = did
+        return found
+
+    async def _create(self, delivery: Delivery, record: Mapping[str, Any]) -> str:
+        """Make the record under the row's own key, or find that it was made before."""
+        if (wait := self.budget.wait(CREATE)) > 0:
+            raise RateLimited(wait)
+        key = record_key(delivery.id)
+        data = {"repo": self._session.did, "collection": POSTS, "rkey": key, "record": dict(record)}
+        try:
+            answer = await self._session.procedure("com.atproto.repo.createRecord", data, WRITE)
+        except (Unreachable, RateLimited):
+            raise
+        except CallFailed:
+            if (there := await self._there(delivery.id)) is not None:
+                return there
+            raise
+        self.budget.spend(CREATE)
+        return message_id(str(answer["uri"]), str(answer["cid"]))
+
+    async def _there(self, row: OutboxId) -> str | None:
+        """The row's record as a message, when it is there."""
+        try:
+            found = await self._get(f"at://{self._session.did}/{POSTS}/{record_key(row)}")
+        except Refused:
+            return None
+        return message_id(str(found["uri"]), str(found["cid"]))
+
+    async def _get(self, uri: str) -> dict[str, Any]:
+        """A record of ours, from our own server."""
+        asked = {"repo": author_of(uri), "collection": POSTS, "rkey": uri.rpartition("/")[2]}
+        return await self._session.query("com.atproto.repo.getRecord", asked)
+
+    # ------------------------------------------------------------------ afterwards
+
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
+        """Each by its own key; `taken` is of no use, since no two rows share one."""
+        found = {}
+        for delivery in deliveries:
+            try:
+                await self._session.open()
+                there = self._done.get(delivery.id) or await self._there(delivery.id)
+            except CallFailed as why:
+                raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
+            if there is not None and there not in taken:
+                found[delivery.id] = there
+        return found
+
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        what = f"{len(text)} characters{' with buttons' if buttons else ''}"
+        raise DeliveryFailed(f"posts on Bluesky cannot be changed: {external_id} in {place} to {what}")
+
+    async def withdraw(self, place: PlaceId, external_id: str) -> None:
+        uri, _ = uri_and_cid(external_id)
+        if author_of(uri) != self._session.did:
+            raise DeliveryFailed(f"{external_id} in {place} is no post of ours")
+        data = {"repo": self._session.did, "collection": POSTS, "rkey": uri.rpartition("/")[2]}
+        try:
+            await self._session.procedure("com.atproto.repo.deleteRecord", data, _REMOVE)
+        except CallFailed as why:
+            raise DeliveryFailed(why.reason, retry_after=5, reached=False) from why
+        self.budget.spend(DELETE)
+
+    async def show(self, activity: Activity) -> None:
+        """Bluesky shows nobody that somebody writes."""

@@ -1,0 +1,147 @@
+"""A thread as its reader sees it: what leads to a post, what follows it, and both as lines for a model."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sources.bluesky.records import Account, Post, account, post
+from sources.text import one_line
+
+PARENTS, DEPTH = 80, 6
+"""Posts above and levels below that are asked for."""
+_SHOWN_DEPTH, _MOST_REPLIES, _MOST_LINES = 3, 12, 40
+_SHORT_PARENTS = 2
+"""Posts above that are shown again when the thread was shown a moment ago."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A reply and those to it; `post` is None for one that cannot be seen."""
+
+    post: Post | None
+    replies: tuple["Branch", ...] = ()
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, "Branch"]]:
+        yield depth, self
+        for reply in self.replies:
+            yield from reply.walk(depth + 1)
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A post with the posts that lead to it, the first one first, and its replies. `cut` says that some are missing."""
+
+    post: Post
+    parents: tuple[Post, ...] = ()
+    replies: tuple[Branch, ...] = ()
+    cut: bool = False
+
+    @property
+    def below(self) -> list[Post]:
+        return [each.post for reply in self.replies for _, each in reply.walk() if each.post is not None]
+
+    @property
+    def posts(self) -> list[Post]:
+        return [*self.parents, self.post, *self.below]
+
+    @property
+    def root(self) -> Post:
+        return self.parents[0] if self.parents else self.post
+
+
+def thread(data: Mapping[str, Any]) -> Thread | None:
+    """What getPostThread answers; None when the post itself cannot be seen."""
+    view = data.get("thread")
+    if not isinstance(view, dict) or (found := post(view.get("post"))) is None:
+        return None
+    parents, above, cut = [], view.get("parent"), False
+    while isinstance(above, dict):
+        one = post(above.get("post"))
+        if one is None:
+            cut = True
+            break
+        parents.append(one)
+        above = above.get("parent")
+    return Thread(found, tuple(reversed(parents)), _branches(view), cut)
+
+
+def _branches(view: Mapping[str, Any], depth: int = 0) -> tuple[Branch, ...]:
+    replies = view.get("replies")
+    if not isinstance(replies, list) or depth >= DEPTH:
+        return ()
+    found = [each for each in replies if isinstance(each, dict)]
+    return tuple(Branch(post(each.get("post")), _branches(each, depth + 1)) for each in found)
+
+
+def lines(thread: Thread, us: str, hidden: Callable[[Post], bool], *, short: bool = False) -> tuple[str, ...]:
+    """The thread around its post, a line for each other post but the `hidden`; `short` when it was just shown."""
+    parents = thread.parents[-_SHORT_PARENTS:] if short else thread.parents
+    found: list[str] = []
+    hid = 0
+    if thread.cut and not short:
+        found.append("(earlier posts of the thread cannot be seen)")
+    if len(parents) < len(thread.parents):
+        found.append(f"({len(thread.parents) - len(parents)} earlier posts were shown to you before)")
+    for each in parents:
+        if hidden(each):
+            hid += 1
+        else:
+            found.append(_line(each, us))
+    below, more = _replies(thread, us, hidden) if not short else ([], 0)
+    if below:
+        found += ["after the newest post:", *below]
+    if hid + more:
+        found.append(f"({hid + more} posts are not shown)")
+    return tuple(found if len(found) <= _MOST_LINES else [found[0], "(…)", *found[-_MOST_LINES:]])
+
+
+def _replies(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> tuple[list[str], int]:
+    found: list[str] = []
+    hid = 0
+    for reply in thread.replies:
+        for depth, each in reply.walk():
+            if depth >= _SHOWN_DEPTH or len(found) >= _MOST_REPLIES:
+                continue
+            if each.post is None or hidden(each.post):
+                hid += 1
+            else:
+                found.append(f"{'  ' * depth}{_line(each.post, us)}")
+    return found, hid
+
+
+def _line(each: Post, us: str) -> str:
+    who = "you" if each.author.did == us else each.author.shown
+    return f"{who}: {one_line(each.words)}"
+
+
+def thread_profile(thread: Thread, us: str) -> str:
+    """What a thread is, in a few lines without anybody's words."""
+    root = thread.root
+    began = "you" if root.author.did == us else root.author.shown
+    people = dict.fromkeys("you" if each.author.did == us else each.author.shown for each in thread.posts)
+    return "\n".join(
+        [
+            f"First post: {root.uri}",
+            f"Begun by: {began}, {root.at:%Y-%m-%d %H:%M} UTC",
+            f"Here: {', '.join(list(people)[:20])}",
+            f"Newest post to you: {thread.post.uri}",
+        ]
+    )
+
+
+def person_profile(who: Account, seen: str) -> str:
+    """What is public about somebody."""
+    parts = [
+        ("Name", who.shown),
+        ("Handle", one_line(who.handle)),
+        ("DID", who.did),
+        ("About themselves", one_line(who.description)),
+        ("A bot", "yes, by its own word" if who.is_bot else ""),
+        ("Last seen", seen),
+    ]
+    return "\n".join(f"{what}: {value}" for what, value in parts if value)
+
+
+def profile(data: Mapping[str, Any]) -> Account:
+    """What getProfile answers."""
+    return account(data)

@@ -1,0 +1,73 @@
+"""The program with an account on a small Bluesky server, and somebody to talk to."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.service.running import START_SECONDS, Service
+from tests.service.towns import SCRIPTED
+from tests.service.towns import until as until_true
+from tests.wire.bluesky import BlueskyServer, Post, User
+from tests.wire.model import ModelServer
+
+
+@dataclass
+class Skies:
+    """Ana talks to the account `bot`, which the program serves."""
+
+    server: BlueskyServer
+    model: ModelServer
+    service: Service
+    bot: User
+    ana: User
+
+    def configure(self, bluesky: str = "", toml: str = "") -> None:
+        """Write the file: `bluesky` is what the table [bluesky] says."""
+        self.service.file.write_text(f"{toml}\n[bluesky]\nbatch_seconds = 0\n{bluesky}\n", "utf-8")
+
+    async def start(self) -> None:
+        await self.service.launch()
+        await self.ready()
+
+    async def ready(self) -> None:
+        """Until it has read what there is once."""
+        await self.service.logged("ready", front_end="bluesky", within=START_SECONDS)
+
+    def mention(self, text: str, by: User | None = None, **more: object) -> Post:
+        who = by or self.ana
+        return who.post(f"@{self.bot.handle} {text}", mentions=(self.bot,))
+
+    async def until(self, true: Callable[[], object]) -> None:
+        await until_true(true)
+
+    async def looked(self, times: int = 3) -> None:
+        """Until the program has looked for notifications so often again."""
+        method = "app.bsky.notification.listNotifications"
+        count = self.server.count(method) + times
+        await self.server.until(lambda: self.server.count(method) >= count)
+
+
+@contextlib.asynccontextmanager
+async def skies(folder: Path) -> AsyncIterator[Skies]:
+    """A server with the account and Ana on it, and the program, not yet started."""
+    async with BlueskyServer.start() as server, ModelServer.start() as model:
+        bot, ana = server.user("carina.test", "Carina"), server.user("ana.test", "Ana")
+        environment = {
+            **model.environment(),
+            "CARINA_MODEL": SCRIPTED,
+            "BLUESKY_HANDLE": bot.handle,
+            "BLUESKY_APP_PASSWORD": bot.password,
+            "BLUESKY_SERVICE": server.url,
+            "BLUESKY_POLL_SECONDS": "0.1",
+        }
+        made = Skies(server, model, Service(folder, environment), bot, ana)
+        made.configure()
+        try:
+            yield made
+        finally:
+            await made.service.close()
+        assert made.service.unexpected() == []
+        assert server.problems == []
+        await asyncio.sleep(0)
