@@ -36,6 +36,7 @@ from bot.secrets import Redactor
 from bot.steering import open_steering
 from bot.thinking import Thinking, open_models
 from bot.tools import make_tools
+from bot.undelivered import Outbox
 from bot.watchers import Broadcast, Typing
 from bot.why import Why
 from memory.clock import Clock, utc_now
@@ -175,6 +176,7 @@ async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
         Costs(*store, people, clock),
         Granting(*store, people, clock, kit.tools),
         Archive(*store, people, clock, ground.embedding.meaning),
+        Outbox(*store, people, approvals.resume),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)

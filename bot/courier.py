@@ -3,7 +3,7 @@
 Before a row's first byte leaves it is `sending`, durably. A row that is found `sending` later may or may not
 have been said: within the platform's memory for nonces the same nonce is simply sent again; after that, and
 where there is no nonce, the place's history decides; and when the history cannot be read, nobody can tell, the
-owner is told, and it is never sent again.
+owner is told, and it is not sent again unless the owner says so.
 """
 
 import asyncio
@@ -17,6 +17,8 @@ import structlog
 
 from bot.notices import Notices
 from memory import messages, outbox
+from memory.audience import OWNER, Scope
+from memory.called import place_named
 from memory.clock import Clock
 from memory.database import Database, Tx
 from memory.faults import commit_point
@@ -205,11 +207,12 @@ class Courier:
 
     async def _close(self, row: OutRow, status: Status, reason: str) -> None:
         """Give a row and the rest of its answer up; the agent sees it at its next turn, the owner is told."""
-        now = self._clock()
+        now, self._unclear = self._clock(), None
         words = "may or may not have been delivered" if status is Status.UNKNOWN else "was not delivered"
-        text = f"An answer in {row.place} {words}: {reason}. It will not be sent again by itself."
+        again = f"It will not be sent again by itself: `/outbox` and `carina outbox retry {row.id}` send it."
 
         def work(tx: Tx) -> None:
+            text = f"An answer in {place_named(tx, row.place, Scope(OWNER))} {words}: {reason}. {again}"
             outbox.mark_closed(tx, row.id, status, reason)
             outbox.withdraw_rest(tx, row)
             if row.message is not None:
@@ -241,8 +244,10 @@ class Courier:
             taken = await self._db.read(lambda rows: outbox.sent_since(rows, row.place, row.created_at - _LOOK_BACK))
             found = await self._endpoint.find(tuple(to_delivery(each) for each in sending), taken)
         except HistoryUnreadable as error:
-            await self._unreadable(row, error)
-            return
+            if error.passing or not row.detail.get("twice"):
+                await self._unreadable(row, error)
+                return
+            found = {}  # the owner wants it sent, although it may stand there
         self._unread = self._looks = 0
         if row.id in found:
             await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id]))

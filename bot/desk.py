@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.kit import words_alone
 from bot.models.standing import Standing
-from memory import agents, blocks, inbox, outbox
+from memory import agents, blocks, inbox, outbox, undelivered
 from memory.agents import Agent
 from memory.audience import Scope
 from memory.block_damage import damage_since
@@ -46,6 +46,10 @@ class ServiceStatus:
     """Notifications that wait for an answer."""
     dead: int
     unsent: int
+    failed: int = 0
+    """Rows of the outbox that were not delivered and wait for the owner's word."""
+    unknown: int = 0
+    """The same, where nobody can tell whether they were."""
     fronts: dict[str, str] = field(default_factory=dict)
     models: tuple[Standing, ...] = ()
     unset: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +73,13 @@ class ServiceStatus:
             *(f"agent {name}: {model}" for name, model in self.agents),
             *(f"memory: {words}" for words in self.damage),
             f"{self.waiting} waiting for an answer, {self.unsent} to be sent, {self.dead} given up",
+            *([self._undelivered()] if self.failed or self.unknown else []),
         ]
+
+    def _undelivered(self) -> str:
+        counted = ((self.failed, "not delivered"), (self.unknown, "perhaps delivered, perhaps not"))
+        words = ", ".join(f"{count} {what}" for count, what in counted if count)
+        return f"outbox: {words}; `carina outbox list` and /outbox list show them"
 
     def data(self) -> dict[str, Any]:
         """For a program, with the lines for a person."""
@@ -86,6 +96,8 @@ class ServiceStatus:
             "waiting": self.waiting,
             "unsent": self.unsent,
             "dead": self.dead,
+            "failed": self.failed,
+            "unknown": self.unknown,
             "damage": list(self.damage),
             "lines": self.lines(),
         }
@@ -187,4 +199,4 @@ class Desk:
 
 
 def _counts(rows: Rows) -> dict[str, Any]:
-    return {**inbox.counts(rows), "unsent": outbox.count_open(rows)}
+    return {**inbox.counts(rows), "unsent": outbox.count_open(rows), **undelivered.counts(rows)}

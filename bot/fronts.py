@@ -16,6 +16,7 @@ from bot.halting import Halt
 from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.steering import Steering
+from bot.undelivered import Outbox
 from bot.why import Why
 from memory.clock import Clock
 from sources.base import Front
@@ -38,11 +39,12 @@ class Desks:
     costs: Costs
     granting: Granting
     archive: Archive
+    outbox: Outbox
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.community, self.steering
-        books = self.remembering, self.costs, self.granting, self.archive
+        books = self.remembering, self.costs, self.granting, self.archive, self.outbox
         return {name: handler for door in (*doors, *books) for name, handler in door.handlers().items()}
 
 

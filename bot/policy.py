@@ -44,6 +44,7 @@ class Action(StrEnum):
     SOURCES = "pause a source and resume it"
     HALT = "halt everything and release it"
     INBOX = "see what arrived and have it tried again"
+    OUTBOX = "see what could not be delivered, have it sent again or drop it"
     PRIVACY = "see, export, pause and erase what is kept about themselves"
     PRIVACY_OF_OTHERS = "see, export, pause and erase what is kept about somebody else"
     LINK = "link accounts that are theirs, so that they are one person"
@@ -71,6 +72,7 @@ _LEAST = {
     Action.SOURCES: Standing.OWNER,
     Action.HALT: Standing.ADMIN,
     Action.INBOX: Standing.ADMIN,
+    Action.OUTBOX: Standing.OWNER,
     Action.PRIVACY: Standing.PERSON,
     Action.PRIVACY_OF_OTHERS: Standing.OWNER,
     Action.LINK: Standing.PERSON,

@@ -286,9 +286,9 @@ def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
 
 
 def note_delivery(tx: Tx, message: MessageId, words: str) -> None:
-    """Note on a message of ours that it did not, or may not have, come through; the agent sees it."""
-    sql = "UPDATE messages SET source_metadata = json_set(source_metadata, '$.delivery', ?) WHERE id = ?"
-    tx.run(sql, (words, message))
+    """Note on a message of ours that it did not, or may not have, come through, which the agent sees; "" ends that."""
+    patch = "json_patch(source_metadata, json_object('delivery', nullif(?, '')))"
+    tx.run(f"UPDATE messages SET source_metadata = {patch} WHERE id = ?", (words, message))
 
 
 def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:

@@ -1,9 +1,9 @@
 """What is to be said, as rows: the half of "nothing said twice" that memory can promise.
 
 A row is pending until somebody is about to send it, `sending` (durably) before the first byte leaves, then
-sent, failed for good, or unknown when nobody can tell; an unknown row is never sent again. A `preview` row is
-the message that shows an answer while it is written: it is made before its first send, and the answer's first
-row replaces its text, or it is withdrawn.
+sent, failed for good, or unknown when nobody can tell; an unknown row is not sent again unless its owner says so
+(`memory.undelivered`). A `preview` row is the message that shows an answer while it is written: it is made before its
+first send, and the answer's first row replaces its text, or it is withdrawn.
 """
 
 import json
@@ -184,10 +184,13 @@ def withdraw_pending(tx: Tx, turn: TurnId) -> int:
 
 
 def withdraw_rest(tx: Tx, row: OutRow) -> int:
-    """Drop what nobody has begun to send of the same text as a piece that failed; the turn's other words stay."""
-    sql = """UPDATE outbox SET status = 'withdrawn', content = '' WHERE turn_id = :turn AND status = 'pending'
-             AND substr(key, 1, length(:text)) = :text"""
-    return tx.run(sql, {"turn": row.turn, "text": f"{row.key.rpartition('/')[0]}/"})
+    """Hold back what nobody has begun to send of the same text as a piece that failed; the turn's other words stay.
+
+    Each keeps its words, and says behind which row it stands (`memory.undelivered`).
+    """
+    sql = """UPDATE outbox SET status = 'withdrawn', detail = json_set(detail, '$.behind', :id)
+             WHERE turn_id = :turn AND id > :id AND status = 'pending' AND substr(key, 1, length(:text)) = :text"""
+    return tx.run(sql, {"id": row.id, "turn": row.turn, "text": f"{row.key.rpartition('/')[0]}/"})
 
 
 def anything_said(rows: Rows, turn: TurnId) -> bool:
@@ -212,8 +215,13 @@ def replace_preview(tx: Tx, preview: OutboxId) -> None:
 
 
 def restart_sending(tx: Tx, identifier: OutboxId, now: datetime) -> None:
-    """It was looked up and is not there: the next attempt is a first one. The commit of this must be durable."""
-    tx.run("UPDATE outbox SET sending_at = ? WHERE id = ? AND status = 'sending'", (to_text(now), identifier))
+    """The next attempt is a first one: it is not there, or was allowed to be said twice, which is used up by this.
+
+    The commit of this must be durable.
+    """
+    sql = """UPDATE outbox SET sending_at = ?, detail = json_remove(detail, '$.twice')
+             WHERE id = ? AND status = 'sending'"""
+    tx.run(sql, (to_text(now), identifier))
 
 
 def release(tx: Tx, place: PlaceId) -> None:

@@ -13,6 +13,7 @@ from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
 from bot.cli.ending import explained, logged
 from bot.cli.house import add_archive, add_books, add_sources
+from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
 from bot.cli.version import version
@@ -316,3 +317,4 @@ add_link(app, _administer)
 add_sources(app, _administer)
 add_books(app, permits, _administer)
 add_archive(app, _administer)
+add_outbox(app, _administer)

@@ -33,7 +33,8 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/permits list` shows what waits for your yes; `/approve` and `/deny` answer it.
 `/link start` tells me that two accounts are both yours.
 `/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
-**For my owner and admins**: `/status`, `/cost`, `/inbox`, `/pair`, `/people`, `/mode`, `/route`, `/source`, `/halt`."""
+**For my owner and admins**: `/status`, `/cost`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`, `/source`,
+`/halt`."""
 
 
 def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:

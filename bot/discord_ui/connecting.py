@@ -16,6 +16,7 @@ from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
 from bot.discord_ui.linking import install_link
 from bot.discord_ui.memory import install_memory
+from bot.discord_ui.outbox import install_outbox
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.steering import install_steering
@@ -88,6 +89,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_steering(tree, desks.steering, settings)
     install_link(tree, desks.community.identities)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
+    install_outbox(tree, desks.outbox)
 
 
 def settings_of(config: Config) -> DiscordSettings:

@@ -32,6 +32,11 @@ OWNERS = direct(OLGA).id
 STAR = AgentId("agt_star")
 
 
+def again(row: OutboxId) -> str:
+    """What the owner is told to do."""
+    return f"It will not be sent again by itself: `/outbox` and `carina outbox retry {row}` send it."
+
+
 class Post:
     """One place's post office: a real outbox, a courier for each run, a platform that remembers."""
 
@@ -199,7 +204,7 @@ async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Pos
     post.platform.fates.extend([DeliveryFailed("busy", retry_after=1)] * courier.MAX_ATTEMPTS)
     await post.run()
     assert await post.states(row, after) == [Status.FAILED, Status.SENT]
-    told = f"An answer in {HALL.id} was not delivered: busy. It will not be sent again by itself."
+    told = f"An answer in {HALL.id} was not delivered: busy. {again(row)}"
     assert await post.notices() == [told]
     await post.run()
     assert await post.notices() == [told]
@@ -308,7 +313,7 @@ async def test_where_the_history_cannot_be_read_nobody_can_tell_and_nothing_is_s
     assert await post.states(row, after) == [Status.UNKNOWN, Status.SENT]
     assert await post.notices() == [
         f"An answer in {HALL.id} may or may not have been delivered: the history there cannot be read (forbidden). "
-        "It will not be sent again by itself."
+        + again(row)
     ]
     post.platform.readable = True
     await post.run()

@@ -1,0 +1,196 @@
+"""What was given up, sent again at the owner's word: once, with the pieces behind it."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.errors import UserError
+from bot.policy import Approver, People
+from bot.undelivered import MAY_REPEAT, Outbox
+from memory import inbox, outbox
+from memory.constellation import Constellations
+from memory.database import Database
+from memory.ids import OutboxId, PersonId
+from memory.outbox import Status
+from sources.base import DeliveryFailed
+from sources.terminal import PERSON
+from tests.bot.parts import ANN, HALL, NOON, OLGA, Fate, MovableClock, ScriptedModel, direct, said, says
+from tests.bot.stage import Service, Setting, running
+from tests.bot.test_courier import Post
+
+OWNER = Approver(OLGA.id)
+
+
+class Counter(Post):
+    """A post office at which the owner asks for what was given up."""
+
+    def __init__(self, database: Database, outbox: Outbox) -> None:
+        super().__init__(database)
+        self.outbox = outbox
+
+
+@pytest.fixture
+async def post(tmp_path: Path) -> AsyncIterator[Counter]:
+    async with Constellations.open(tmp_path, MovableClock()) as constellations:
+        home = await constellations.ensure("home", OLGA.id)
+        async with constellations.use(home.id) as database:
+            yield Counter(database, Outbox(constellations, home.id, People((OLGA.id,)), lambda: None))
+
+
+async def given_up(post: Counter, count: int = 3) -> list[OutboxId]:
+    turn = await post.turn()
+    rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id) for n in range(count)]
+    post.platform.fates.append(DeliveryFailed("forbidden"))
+    await post.run()
+    assert post.platform.texts() == []
+    return rows
+
+
+async def unknown(post: Counter, *, arrived: bool) -> OutboxId:
+    row = await post.put("a")
+    await post.begun(row, arrived=[row] if arrived else [])
+    post.platform.readable = False
+    post.clock.forward(61)
+    await post.run()
+    assert await post.states(row) == [Status.UNKNOWN]
+    return row
+
+
+async def test_a_whole_answer_is_sent_again_in_order_and_once(post: Counter) -> None:
+    rows = await given_up(post)
+    (line,) = await post.outbox.listing(OWNER)
+    assert (line["id"], line["status"], line["what"], line["pieces"]) == (str(rows[0]), "failed", "answer", 3)
+    assert (line["reason"], line["text"]) == ("forbidden", "piece 0")
+    assert (await post.outbox.retry(OWNER, rows[0]))["asks"] == ""
+    with pytest.raises(UserError, match="nothing that could not be delivered has the number"):
+        await post.outbox.retry(OWNER, rows[0])
+    await post.run()
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
+    assert await post.outbox.listing(OWNER) == []
+
+
+async def test_it_goes_before_what_was_queued_since(post: Counter) -> None:
+    rows = await given_up(post, 2)
+    await post.put("later", "later")
+    await post.outbox.retry(OWNER, rows[0])
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "later"]
+
+
+async def test_what_fails_again_is_listed_again_and_can_be_tried_once_more(post: Counter) -> None:
+    rows = await given_up(post)
+    await post.outbox.retry(OWNER, rows[0])
+    post.platform.fates.append(DeliveryFailed("still forbidden"))
+    await post.run()
+    (line,) = await post.outbox.listing(OWNER)
+    assert (line["reason"], line["pieces"]) == ("still forbidden", 3)
+    await post.outbox.retry(OWNER, rows[0])
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
+
+
+async def test_a_middle_piece_brings_back_the_ones_after_it_only(post: Counter) -> None:
+    turn = await post.turn()
+    rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id) for n in range(3)]
+    post.platform.fates.extend([Fate.ARRIVES, DeliveryFailed("forbidden")])
+    await post.run()
+    await post.outbox.retry(OWNER, rows[1])
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
+
+
+async def test_a_dropped_answer_is_gone_with_all_its_pieces(post: Counter) -> None:
+    rows = await given_up(post)
+    await post.outbox.drop(OWNER, rows[0])
+    await post.run()
+    assert (post.platform.texts(), await post.outbox.listing(OWNER)) == ([], [])
+    assert [(await post.row(row)).content for row in rows] == ["", "", ""]
+    with pytest.raises(UserError, match="has the number"):
+        await post.outbox.retry(OWNER, rows[0])
+
+
+async def test_what_may_have_been_said_is_confirmed_first(post: Counter) -> None:
+    row = await unknown(post, arrived=True)
+    assert (await post.outbox.retry(OWNER, row))["asks"] == MAY_REPEAT
+    await post.run()
+    assert (post.sent(), await post.states(row)) == ([], [Status.UNKNOWN])
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_confirmed_it_is_looked_for_where_that_is_possible_now(post: Counter, arrived: bool) -> None:
+    row = await unknown(post, arrived=arrived)
+    post.platform.readable = True
+    await post.outbox.retry(OWNER, row, twice=True)
+    await post.run()
+    assert (post.platform.texts(), await post.states(row)) == (["hello"], [Status.SENT])
+
+
+async def test_confirmed_it_is_sent_where_nobody_can_look_and_that_once_only(post: Counter) -> None:
+    row = await unknown(post, arrived=True)
+    await post.outbox.retry(OWNER, row, twice=True)
+    await post.run()
+    assert (post.platform.texts(), await post.states(row)) == (["hello", "hello"], [Status.SENT])
+
+
+async def test_a_death_while_it_is_sent_again_does_not_send_it_a_third_time(post: Counter) -> None:
+    row = await unknown(post, arrived=True)
+    await post.outbox.retry(OWNER, row, twice=True)
+    await post.write(lambda tx: outbox.restart_sending(tx, row, post.clock()))  # the last thing that process did
+    post.clock.forward(61)
+    await post.run()
+    assert (post.sent(), await post.states(row)) == ([], [Status.UNKNOWN])
+
+
+async def test_only_the_owner_may(post: Counter) -> None:
+    (row,) = await given_up(post, 1)
+    other = Approver(ANN.id)
+    for done in (post.outbox.listing(other), post.outbox.retry(other, row), post.outbox.drop(other, row)):
+        with pytest.raises(UserError, match="Only the owner may see what could not be delivered"):
+            await done
+
+
+@pytest.mark.parametrize("number", [-1, 7, 2**63, 2**70])
+async def test_what_is_not_there_is_said(post: Counter, number: int) -> None:
+    with pytest.raises(UserError, match=f"has the number {number}"):
+        await post.outbox.retry(OWNER, number)
+
+
+# ------------------------------------------------------------------------------------------------- in the service
+
+
+def door(service: Service) -> Outbox:
+    deliver = partial(service.router.resume, service.house)
+    return Outbox(service.constellations, service.house, People((OLGA.id, PersonId(PERSON))), deliver)
+
+
+async def test_words_of_direct_messages_are_not_shown_but_can_be_sent_again(tmp_path: Path) -> None:
+    model = ScriptedModel(says("the secret of Ann"))
+    async with running(tmp_path, Setting(model)) as service:
+        place = direct(ANN)
+        service.platform.refuses[place.id] = DeliveryFailed("closed")
+        await service.heard(said("hello", 1, place))
+        (line,) = await door(service).owner_list()
+        assert "secret" not in str(line)
+        del service.platform.refuses[place.id]
+        await door(service).retry(OWNER, int(line["id"]))
+        await service.settled()
+        assert service.platform.texts(place.id) == ["the secret of Ann"]
+
+
+async def test_a_running_service_sends_at_once_and_names_places(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        service.platform.refuses[HALL.id] = DeliveryFailed("forbidden")
+        await service.heard(said("hello", 1))
+        (line,) = await door(service).owner_list()
+        named: Any = await service.read(lambda rows: inbox.place(rows, HALL.id))
+        assert line["place"] == f"{named.name} ({HALL.id})"
+        assert any(f"An answer in {line['place']} was not" in told for told in service.platform.texts(direct(OLGA).id))
+        service.platform.refuses.clear()
+        await door(service).retry(OWNER, int(line["id"]))
+        await service.settled()
+        assert service.platform.texts() == ["Yes."]
+        assert line["made"].startswith(str(NOON.date()))
