@@ -12,14 +12,15 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from bot.retrying import until_stored
-from memory import grants, requests
+from memory import agents, grants, requests
 from memory.audience import OWNER, Scope
+from memory.called import person_named, place_named
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.grants import Grant
-from memory.ids import ConstellationId, GrantId, PersonId, PlaceId, RequestId, place_source
+from memory.ids import AgentId, ConstellationId, GrantId, PersonId, PlaceId, RequestId, place_source
 from memory.requests import Request, Status, Verdict
 from sources.terminal import PERSON, PLACE
 
@@ -29,6 +30,7 @@ _REVOKE = commit_point("approval.revoke")
 
 _LOOK_SECONDS = 15.0  # between looks for requests whose time is over
 _OWNER = Approver(PERSON, door="command line")
+_OWNERS = Scope(OWNER)
 _LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _OPEN = (Status.WAITING, Status.APPROVED)
 
@@ -159,7 +161,13 @@ class Approvals:
     async def owner_list(self) -> dict[str, Any]:
         """The requests that wait for the owner, and every grant."""
         waiting, held = await self.waiting(_OWNER), await self.standing(_OWNER)
-        return {"requests": [request_data(each) for each in waiting], "grants": [grant_data(each) for each in held]}
+
+        def read(rows: Rows) -> dict[str, Any]:
+            asked = [request_data(rows, each) for each in waiting]
+            return {"requests": asked, "grants": [grant_data(rows, each) for each in held]}
+
+        async with self.constellations.use(self.house) as database:
+            return await database.read(read)
 
     async def owner_show(self, request: int) -> dict[str, Any]:
         """One request with its arguments."""
@@ -175,7 +183,9 @@ class Approvals:
 
     async def owner_revoke(self, grant: int) -> dict[str, Any]:
         """End a grant."""
-        return grant_data(await self.revoke(grant, _OWNER))
+        ended = await self.revoke(grant, _OWNER)
+        async with self.constellations.use(self.house) as database:
+            return await database.read(lambda rows: grant_data(rows, ended))
 
     async def owner_audit(self, limit: int = 100) -> list[dict[str, Any]]:
         """The record, newest first."""
@@ -193,32 +203,39 @@ class Approvals:
             raise UserError(f"Only {least} may {action.value}.")
 
 
-def request_data(request: Request) -> dict[str, Any]:
-    """A request as plain data, without its arguments."""
+def request_data(rows: Rows, request: Request) -> dict[str, Any]:
+    """A request as plain data for the owner, without its arguments."""
     return {
         "id": str(request.id),
         "tool": request.tool,
-        "subject": request.subject,
+        "subject": _subject(rows, request.subject, request.agent),
         "reason": request.reason,
-        "place": request.place,
+        "person": person_named(rows, request.person, _OWNERS) if request.person else "",
+        "place": place_named(rows, request.place, _OWNERS),
         "status": request.status.value,
         "asked": to_text(request.created_at),
         "until": to_text(request.expires_at),
     }
 
 
-def grant_data(grant: Grant) -> dict[str, Any]:
-    """A grant as plain data."""
+def grant_data(rows: Rows, grant: Grant) -> dict[str, Any]:
+    """A grant as plain data for the owner."""
     return {
         "id": str(grant.id),
         "scope": grant.kind.value,
-        "subject": grant.subject,
-        "agent": grant.agent,
+        "subject": _subject(rows, grant.subject, grant.agent),
+        "agent": agents.agent(rows, grant.agent).name,
         "arguments": dict(grant.pattern),
         "audience": grant.audience,
-        "by": grant.person,
+        "by": person_named(rows, grant.person, _OWNERS) if grant.person else "",
         "until": None if grant.expires_at is None else to_text(grant.expires_at),
     }
+
+
+def _subject(rows: Rows, subject: str, agent: AgentId) -> str:
+    """What a request or grant is about; a block by its agent's name instead of the id."""
+    of, slash, label = subject.partition("/")
+    return f"{agents.agent(rows, agent).name}/{label}" if slash and of == agent else subject
 
 
 def _revoked(grant: Grant, who: Approver, now: datetime) -> grants.Entry:

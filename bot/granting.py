@@ -102,7 +102,9 @@ class Granting:
             asked = Wanted(**wanted)
         except TypeError as error:
             raise UserError(f"permits.grant: {error}") from None
-        return [grant_data(await self.give(asked, _OWNER))]
+        given = await self.give(asked, _OWNER)
+        async with self.constellations.use(self.house) as database:
+            return [await database.read(lambda rows: grant_data(rows, given))]
 
 
 def _agent(rows: Rows, name: str) -> Agent:

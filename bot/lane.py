@@ -20,7 +20,8 @@ from bot.spaces import reference_blocks
 from bot.turn import TurnRunner
 from memory import agents, inbox, outbox, turns
 from memory.audience import OWNER, Audience, Scope, Trust
-from memory.database import Database, Tx
+from memory.called import place_named
+from memory.database import Database, Rows, Tx
 from memory.errors import DatabaseBusy, DatabaseFull, StoreError
 from memory.faults import commit_point
 from memory.ids import GroupId, PlaceId, TurnId
@@ -165,7 +166,7 @@ class Lane:
         def work(tx: Tx) -> None:
             inbox.not_begun(tx, head.id, error, due, dead=dead, now=now)
             if dead:
-                self._notices.tell_owner(tx, f"dead/inbox/{head.id}", self._epitaph(error, head.audience), now)
+                self._notices.tell_owner(tx, f"dead/inbox/{head.id}", self._epitaph(tx, error, head.audience), now)
 
         await self._db.write(_POSTPONE, work)
 
@@ -221,14 +222,15 @@ class Lane:
         turns.end(tx, turn, "failed", now, error)
         self._kit.broker.withdraw(tx, turn, now)
         audience = found.scope.audience if (found := turns.get(tx, turn)) else OWNER
-        self._notices.tell_owner(tx, f"dead/{turn}", self._epitaph(error, audience), now)
+        self._notices.tell_owner(tx, f"dead/{turn}", self._epitaph(tx, error, audience), now)
 
-    def _epitaph(self, error: str, audience: Audience) -> str:
+    def _epitaph(self, rows: Rows, error: str, audience: Audience) -> str:
         """Words for the owner; those of an error may quote what was said, which is not always for the owner."""
         if not Scope(OWNER).may_use(audience):
             error = error.partition(":")[0]
+        place = place_named(rows, self._place, Scope(OWNER))
         return (
-            f"I could not answer a message in {self._place} after {self._patience.attempts} tries: {error}. "
+            f"I could not answer a message in {place} after {self._patience.attempts} tries: {error}. "
             "See it with `carina inbox list --dead`; `carina inbox retry` tries again."
         )
 

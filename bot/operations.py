@@ -61,11 +61,11 @@ class Operations:
 
     async def db_vacuum(self) -> list[dict[str, Any]]:
         """Give freed pages back to the disk and empty the write-ahead logs, file by file."""
-        done = []
+        registry, done = self.constellations.registry, []
         for constellation in self.constellations.all():
             async with self.constellations.use(constellation.id) as database:
-                done.append({"file": database.path.name, **await database.maintain(_vacuum)})
-        registry = self.constellations.registry
+                file = database.path.relative_to(registry.path.parent)
+                done.append({"file": str(file), **await database.maintain(_vacuum)})
         done.append({"file": registry.path.name, **await registry.maintain(_vacuum)})
         return done
 

@@ -4,6 +4,7 @@ Each for themselves; the owner for anybody. `Choices` says whose words are withh
 answered until they resume, in any constellation.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,16 @@ WORDS = {
     "identities": "accounts and places of yours",
 }
 """What each store holds, for who asks."""
+
+_OTHERS = tuple(
+    (re.compile(pattern), other)
+    for pattern, other in (
+        (r"\b(to|from|about|for|of|with) you\b", r"\1 them"),
+        (r"\byours\b", "theirs"),
+        (r"\byour\b", "their"),
+        (r"\byou\b", "they"),
+    )
+)
 
 
 class Choices:
@@ -237,7 +248,8 @@ def seen_lines(seen: dict[str, Any], *, you: bool = True) -> list[str]:
         for store, count in counts.items():
             totals[store] = totals.get(store, 0) + count
     totals["identities"] = seen["identities"]
-    held = [f"{count} {WORDS.get(store, store)}" for store, count in totals.items() if count]
+    words = WORDS if you else {store: _of_them(said) for store, said in WORDS.items()}
+    held = [f"{count} {words.get(store, store)}" for store, count in totals.items() if count]
     lines = (
         [f"What is kept about {who}:", *(f"- {line}" for line in held)] if held else [f"Nothing about {who} is kept."]
     )
@@ -251,12 +263,25 @@ def seen_lines(seen: dict[str, Any], *, you: bool = True) -> list[str]:
     return lines
 
 
-def receipt_lines(receipt: dict[str, Any]) -> list[str]:
+def is_known(seen: dict[str, Any]) -> bool:
+    """Whether `see` found anything at all: something kept, a choice, an erasure."""
+    kept = any(count for counts in seen["stores"].values() for count in counts.values())
+    return bool(kept or seen["identities"] or seen["choice"] or seen["erasures"])
+
+
+def _of_them(words: str) -> str:
+    """What was written for the person themselves, said of them to somebody else."""
+    for pattern, other in _OTHERS:
+        words = pattern.sub(other, words)
+    return words
+
+
+def receipt_lines(receipt: dict[str, Any], *, you: bool = True) -> list[str]:
     """The receipt of an erasure, for a person: of every account of theirs."""
     others = receipt.get("others", ())
     if others:
         each = {**receipt, "others": ()}
-        return [line for one in (each, *others) for line in (f"{one['person']}:", *receipt_lines(one))]
+        return [line for one in (each, *others) for line in (f"{one['person']}:", *receipt_lines(one, you=you))]
     lines = [f"Erased (receipt {receipt['id']}, {_day(receipt['done_at'])})."]
     for file in receipt["stores"]:
         gone = [f"{count} {store}" for store, count in file["before"].items() if count]
@@ -265,7 +290,7 @@ def receipt_lines(receipt: dict[str, Any]) -> list[str]:
             answers = f"; {file['answers']} messages of agents emptied" if file["answers"] else ""
             kept = f"; LEFT: {', '.join(left)}" if left else "; left: none"
             lines.append(f"- {file['name']}: {', '.join(gone) or 'nothing'}{answers}{kept}")
-    lines.append(_searched(receipt))
+    lines.append(_searched(receipt, "your" if you else "their"))
     for left in receipt["left"]:
         tables = "".join(f", {count} rows of {table}" for table, count in left.get("tables", {}).items())
         kind = "a copy" if left["copy"] else "in use"
@@ -277,11 +302,11 @@ def receipt_lines(receipt: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _searched(receipt: dict[str, Any]) -> str:
+def _searched(receipt: dict[str, Any], whose: str) -> str:
     if not receipt["words"]:
-        return "There were no words of your own to look for afterwards in the files."
+        return f"There were no words of {whose} own to look for afterwards in the files."
     where = "in none" if not receipt["left"] else f"in {len(receipt['left'])}"
-    return f"{receipt['words']} of your words were looked for in {receipt['files']} files and found {where} of them."
+    return f"{receipt['words']} of {whose} words were looked for in {receipt['files']} files and found {where} of them."
 
 
 def _chosen(choice: Choice | None, *, resumed: bool) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from bot.cli.asking import ask
@@ -9,7 +10,7 @@ from bot.cli.holder import holder_of
 from bot.cli.printing import print_data, print_found, print_lines, print_listed, print_rows, record_lines
 from bot.config import Config
 from bot.errors import CallError, UserError
-from bot.privacy import receipt_lines, seen_lines
+from bot.privacy import is_known, receipt_lines, seen_lines
 from memory.folder import DataFolder
 from memory.privacy import Choice
 from sources.discord.invite import invite_url
@@ -17,7 +18,11 @@ from sources.discord.invite import invite_url
 
 async def vacuum(config: Config, *, as_json: bool) -> None:
     """Vacuum every file."""
-    print_listed(await ask(config, "db.vacuum"), as_json=as_json, empty="There is no database.")
+    files = await ask(config, "db.vacuum")
+    if as_json:
+        print_data(files)
+    else:
+        print_lines([_vacuumed(file) for file in files])
 
 
 async def inbox_list(config: Config, wanted: str, limit: int, *, as_json: bool) -> None:
@@ -90,8 +95,10 @@ async def permits_audit(config: Config, limit: int, *, as_json: bool) -> None:
 
 
 async def privacy_see(config: Config, person: str, *, as_json: bool) -> None:
-    """Print how much is kept about somebody."""
+    """Print how much is kept about somebody. Raises UserError where nothing is, so that a slip of the pen is seen."""
     found = await ask(config, "privacy.see", person=person)
+    if not is_known(found):
+        raise UserError(f"nothing about {person} is kept, and nothing was: is that their id?")
     print_found(found, seen_lines(found, you=False), as_json=as_json)
 
 
@@ -119,7 +126,7 @@ async def privacy_choose(config: Config, person: str, choice: str, *, as_json: b
 async def privacy_erase(config: Config, person: str, *, as_json: bool) -> None:
     """Erase somebody, however long that takes, and print the receipt."""
     receipt = await ask(config, "privacy.erase", None, person=person)
-    print_found(receipt, receipt_lines(receipt), as_json=as_json)
+    print_found(receipt, receipt_lines(receipt, you=False), as_json=as_json)
 
 
 async def tell(config: Config, operation: str, empty: str, *, as_json: bool, **arguments: Any) -> None:
@@ -135,6 +142,16 @@ def invite(application: str) -> str:
             "General Information of your application in Discord's developer portal"
         )
     return invite_url(int(application))
+
+
+def _vacuumed(file: Mapping[str, Any]) -> str:
+    before, after = file["bytes_before"], file["bytes_after"]
+    given = f"{_size(before - after)} given back" if after < before else "nothing to give back"
+    return f"{file['file']}: {_size(after)}, {given}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1_000_000 else f"{count / 1e3:,.0f} kB"
 
 
 def _chosen(person: str, choice: str) -> str:

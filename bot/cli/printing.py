@@ -20,12 +20,12 @@ _GAP = 2  # cells between columns
 
 def print_lines(lines: Sequence[str]) -> None:
     """Print words for a person, as they are. Raises UserError when standard output takes nothing."""
-    _print("\n".join(lines), markup=False)
+    _print("\n".join(lines))
 
 
 def print_data(data: Any) -> None:
     """Print one JSON document. Raises UserError when standard output takes nothing."""
-    _print(json.dumps(data, ensure_ascii=not streams.says_everything(), indent=2), markup=False)
+    _print(json.dumps(data, ensure_ascii=not streams.says_everything(), indent=2))
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, empty: str) -> None:
@@ -85,16 +85,29 @@ def _title(name: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    match value:
+        case None:
+            return ""
+        case list() | tuple():
+            return ", ".join(map(_text, value))
+        case dict():
+            return ", ".join(f"{name}={_text(each)}" for name, each in value.items())
+        case _:
+            return str(value)
 
 
 def _flat(value: Any) -> str:
     return " ".join(_text(value).split())
 
 
-def _print(shown: str | Table, *, markup: bool = True) -> None:
+def _print(shown: str | Table) -> None:
     try:
-        _console().print(shown, markup=markup)
+        console = _console()
+        if isinstance(shown, str):
+            console.file.write(f"{shown}\n")  # as it is: `print` makes spaces of tabs, and pictures of their names
+            console.file.flush()
+        else:
+            console.print(shown)
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -167,3 +167,39 @@ def test_what_is_chosen_for_somebody_is_said_about_them(here: Here, dead: InboxI
     assert here("privacy optout discord:7").stdout.startswith("Opted out: from now on nothing that discord:7 says")
     assert here("privacy resume discord:7").stdout.startswith("Resumed")
     assert json.loads(here("privacy pause discord:7 --json").stdout)["choice"] == "paused"
+
+
+def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here, dead: InboxId) -> None:
+    assert dead
+    kept = here("privacy see terminal:owner").stdout
+    assert "notes of what arrived from them, without the words" in kept
+    assert "accounts and places of theirs" in kept
+    assert not re.search(r"\byou", kept)
+    here("privacy pause discord:7")
+    receipt = here("privacy erase discord:7 --yes").stdout
+    assert "There were no words of their own to look for" in receipt
+
+
+@pytest.mark.parametrize("more", ["", " --json"])
+def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) -> None:
+    assert dead
+    done = here(f"privacy see discord:8{more}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "carina: nothing about discord:8 is kept, and nothing was: is that their id?\n"
+    here("privacy pause discord:8")
+    assert here("privacy see discord:8").returncode == 0
+
+
+def test_lists_stand_in_tables_as_words(here: Here, dead: InboxId) -> None:
+    assert dead
+    assert here("link list").stdout.splitlines()[1:] == ["terminal:owner"]
+    here('permits grant carina recall public --arguments {"operation":"insert"}')
+    shown = here("permits list").stdout
+    assert "\tCarina\toperation=insert\tpublic\t" in shown
+
+
+def test_vacuum_says_what_it_gave_back_file_by_file(here: Here, dead: InboxId) -> None:
+    assert dead
+    lines = here("db vacuum").stdout.splitlines()
+    assert [line.split(": ")[0].split("/")[-1] for line in lines] == ["carina.db", "global.db"]
+    assert all(re.search(r": [\d,.]+ (k|M)B, (.* given back|nothing to give back)$", line) for line in lines)

@@ -89,7 +89,7 @@ async def test_vacuum_gives_pages_back_while_the_service_runs(tmp_path: Path) ->
         await service.heard(said("x" * 200_000, 1, answer=False))
         await service.write(lambda tx: tx.run("DELETE FROM messages"))
         done = await operations(service).db_vacuum()
-        assert [row["file"] for row in done] == ["carina.db", "global.db"]
+        assert [row["file"] for row in done] == [f"constellations/{service.house}/carina.db", "global.db"]
         assert done[0]["bytes_after"] < done[0]["bytes_before"] - 100_000
         await service.heard(said("still there?", 2))
         assert service.platform.texts() == ["Yes."]
