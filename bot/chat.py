@@ -16,10 +16,10 @@ from bot.fronts import Desks
 from bot.policy import Approver
 from bot.router import Router
 from bot.watchers import Broadcast
-from bot.why import Curious
+from bot.why import AT_TERMINAL
 from bot.why_text import account_text
 from memory import messages
-from memory.audience import OWNER, Scope, Trust
+from memory.audience import OWNER, Scope
 from memory.constellation import Constellations
 from memory.ids import ConstellationId
 from memory.requests import Status, Verdict
@@ -99,9 +99,8 @@ class Chat:
         return {"id": external_id}
 
     async def _last_explained(self) -> str:
-        curious = Curious(Approver(PERSON, door="terminal"), Scope(OWNER), PLACE.id, Trust.OWNER)
         try:
-            explained = await self._why.newest(curious)
+            explained = await self._why.newest(AT_TERMINAL)
         except UserError as error:
             return str(error)
         return account_text(explained.account, PERSON)

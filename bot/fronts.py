@@ -43,7 +43,7 @@ class Desks:
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
-        doors = self.operations, self.approvals, self.halt, self.community, self.steering
+        doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox
         return {name: handler for door in (*doors, *books) for name, handler in door.handlers().items()}
 

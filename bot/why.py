@@ -9,11 +9,12 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bot import policy
 from bot.errors import UserError
 from bot.policy import Action, Approver, Change, Held, People, Standing
+from bot.why_text import account_data, account_text
 from memory import archival, inbox, messages, outbox, why
 from memory.audience import OWNER, Scope, Trust, person_audience
 from memory.clock import Clock
@@ -24,6 +25,7 @@ from memory.faults import Point, commit_point
 from memory.following import forget_derived, forget_words, narrow_entry, narrow_message
 from memory.ids import ConstellationId, MessageId, PersonId, PlaceId, TurnId, place_source
 from memory.why import Account, Kind, Memory
+from sources.terminal import PERSON, PLACE
 
 T = TypeVar("T")
 
@@ -47,6 +49,10 @@ class Curious:
     scope: Scope
     place: PlaceId
     trust: Trust
+
+
+AT_TERMINAL = Curious(Approver(PERSON, door="terminal"), Scope(OWNER), PLACE.id, Trust.OWNER)
+"""The owner, who asks at the terminal."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,15 @@ class Why:
             return f"From now on I use it in {where} only. What was said elsewhere can be read there still.{more}"
 
         return await self._change(_NARROW, work)
+
+    def handlers(self) -> dict[str, Callable[..., Any]]:
+        """By the names the control socket knows; whoever reaches that socket is the owner, at the terminal."""
+        return {"why": self.owner_newest}
+
+    async def owner_newest(self) -> dict[str, Any]:
+        """The newest answer at the terminal, as data and in words. Raises UserError."""
+        explained = await self.newest(AT_TERMINAL)
+        return {**account_data(explained.account), "text": account_text(explained.account, PERSON)}
 
     # ------------------------------------------------------------------ rights
 

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from memory.audience import OWNER, PUBLIC, Audience, person_audience
+from memory.clock import to_text
 from memory.ids import PersonId
 from memory.why import Account, Memory
 from sources.links import message_link
@@ -37,6 +39,32 @@ def account_text(account: Account, asker: PersonId, escape: Callable[[str], str]
     tools = ", ".join(f"{escape(name)}{f' ({count} times)' if count > 1 else ''}" for name, count in ran.items())
     lines.append(f"Tools that ran: {tools}." if tools else "No tool ran.")
     return "\n".join(lines)
+
+
+def account_data(account: Account) -> dict[str, Any]:
+    """The same for a program: what one answer used, as plain data."""
+    return {
+        "turn": str(account.turn),
+        "memories": [_memory_data(memory) for memory in account.memories],
+        "tools": list(account.tools),
+        "hidden": account.hidden,
+        "gone": account.gone,
+        "recorded": account.recorded,
+    }
+
+
+def _memory_data(memory: Memory) -> dict[str, Any]:
+    return {
+        "kind": memory.kind,
+        "id": memory.id,
+        "label": memory.label,
+        "text": memory.text,
+        "at": to_text(memory.at),
+        "speaker": memory.speaker,
+        "place": (memory.place.name or memory.place.id) if memory.place else "",
+        "audience": memory.audience,
+        "link": link_of(memory),
+    }
 
 
 def _numbered(memories: Sequence[Memory], start: int, asker: PersonId, escape: Callable[[str], str]) -> list[str]:

@@ -53,6 +53,12 @@ async def switch(config: Config, operation: str, *, as_json: bool) -> None:
     print_found(found, [found["text"]], as_json=as_json)
 
 
+async def explain(config: Config, *, as_json: bool) -> None:
+    """Say what the last answer at the terminal was made from. Raises UserError when there was none."""
+    found = await ask(config, "why")
+    print_found(found, [found["text"]], as_json=as_json)
+
+
 async def permits_list(config: Config, *, as_json: bool) -> None:
     """List what waits for a yes, and what was allowed for longer."""
     found = await ask(config, "permits.list")

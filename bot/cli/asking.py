@@ -19,6 +19,7 @@ from bot.remembering import Remembering
 from bot.steering import open_steering
 from bot.tools import make_tools
 from bot.undelivered import Outbox
+from bot.why import Why
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import FolderLocked
@@ -58,6 +59,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 Costs(constellations, house, approvals.people, utc_now),
                 Archive(constellations, house, approvals.people, utc_now),
                 Granting(constellations, house, approvals.people, utc_now, make_tools({})),
+                Why(constellations, house, approvals.people, utc_now),
                 Outbox(constellations, house, approvals.people, lambda: None),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}

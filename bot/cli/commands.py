@@ -134,6 +134,12 @@ def service_status(as_json: Json = False) -> None:
 
 
 @app.command()
+def why(as_json: Json = False) -> None:
+    """Say what the last answer at this terminal was made from."""
+    _administer(administration.explain, as_json)
+
+
+@app.command()
 def halt(as_json: Json = False) -> None:
     """Stop every answer and every message of the running service now, until `carina release`."""
     _administer(administration.switch, as_json, "halt")
