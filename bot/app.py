@@ -37,6 +37,7 @@ from bot.steering import open_steering
 from bot.thinking import Thinking, open_models
 from bot.tools import make_tools
 from bot.undelivered import Outbox
+from bot.upkeep import open_schedule
 from bot.watchers import Broadcast, Typing
 from bot.why import Why
 from memory.clock import Clock, utc_now
@@ -87,6 +88,7 @@ class App:
                 listening.append(tasks.create_task(self.desks.community.admission.run(), name="strangers"))
                 listening.append(tasks.create_task(self.embedding.run(), name="embedding"))
                 listening.append(tasks.create_task(self.damage.run(), name="damage"))
+                listening.append(tasks.create_task(self.desks.schedule.run(), name="jobs"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -177,6 +179,7 @@ async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
         Granting(*store, people, clock, kit.tools),
         Archive(*store, people, clock, ground.embedding.meaning),
         Outbox(*store, people, approvals.resume),
+        open_schedule(config, approvals, clock, router.resume),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)

@@ -15,6 +15,7 @@ from bot.granting import Granting
 from bot.halting import Halt
 from bot.operations import Operations
 from bot.remembering import Remembering
+from bot.schedule import Schedule
 from bot.steering import Steering
 from bot.undelivered import Outbox
 from bot.why import Why
@@ -40,11 +41,12 @@ class Desks:
     granting: Granting
     archive: Archive
     outbox: Outbox
+    schedule: Schedule
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering
-        books = self.remembering, self.costs, self.granting, self.archive, self.outbox
+        books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
         return {name: handler for door in (*doors, *books) for name, handler in door.handlers().items()}
 
 

@@ -42,6 +42,7 @@ class Action(StrEnum):
     COST = "see what models cost"
     STEER = "say how a channel is heard and who answers there"
     SOURCES = "pause a source and resume it"
+    JOBS = "see scheduled work, run it now, pause and resume it"
     HALT = "halt everything and release it"
     INBOX = "see what arrived and have it tried again"
     OUTBOX = "see what could not be delivered, have it sent again or drop it"
@@ -70,6 +71,7 @@ _LEAST = {
     Action.COST: Standing.ADMIN,
     Action.STEER: Standing.ADMIN,
     Action.SOURCES: Standing.OWNER,
+    Action.JOBS: Standing.ADMIN,
     Action.HALT: Standing.ADMIN,
     Action.INBOX: Standing.ADMIN,
     Action.OUTBOX: Standing.OWNER,

@@ -40,6 +40,7 @@ WORDS = {
     "archival": "things to remember",
     "blocks": "notes about you, with their history",
     "steering": "decisions of yours about channels and sources",
+    "jobs": "times at which something is to be said to you",
     "admission": "your being let in, and your asking for it",
     "identities": "accounts and places of yours",
 }

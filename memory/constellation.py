@@ -142,6 +142,10 @@ class Constellations:
         """To whom a place belongs: the first of its bindings that is known, narrowest first, else the default."""
         return next((self._places[binding] for binding in bindings if binding in self._places), default)
 
+    def open_now(self) -> list[ConstellationId]:
+        """Those whose files are open."""
+        return [identifier for identifier, slot in self._slots.items() if slot.open is not None]
+
     @asynccontextmanager
     async def use(self, constellation: ConstellationId) -> AsyncIterator[Database]:
         """The open database of a constellation, kept open while the context lasts."""

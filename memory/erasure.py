@@ -45,7 +45,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     for store in persons.STORES:
         store.erase(tx, person)
     begin_again(tx, _running(tx))
-    for index in _indexes(tx):
+    for index in full_text_indexes(tx):
         tx.run(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
     values: dict[str, Value] = {"id": erasure, "person_id": person, "before": json.dumps(before), "answers": answers}
     if not tx.insert("erasures", {**values, "at": to_text(now)}, ignore=True):
@@ -66,6 +66,15 @@ def empty_log(raw: Connection) -> bool:
     """Move the write-ahead log into the file and cut it to nothing; False while a reader keeps it."""
     found = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return found is not None and found[0] == 0
+
+
+def optimise(raw: Connection) -> int:
+    """Merge what full-text indexes keep in pieces; how many there are."""
+    found = full_text_indexes(Rows(raw))
+    for index in found:
+        raw.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
+    raw.execute("PRAGMA optimize").fetchall()
+    return len(found)
 
 
 def _running(rows: Rows) -> tuple[TurnId, ...]:
@@ -130,7 +139,7 @@ def _lasting(step: turns.Step) -> bool:
     return step.kind == "tool_started" or bool(body.get("effect") or asked or any("permit" in call for call in calls))
 
 
-def _indexes(rows: Rows) -> list[str]:
+def full_text_indexes(rows: Rows) -> list[str]:
     """The full-text indexes of the file: each keeps words of deleted rows until it is rebuilt."""
     found = rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%USING fts5%' ORDER BY name")
     return [str(row["name"]) for row in found]

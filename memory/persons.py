@@ -14,6 +14,7 @@ from memory import (
     grants,
     groups,
     inbox,
+    jobs,
     messages,
     outbox,
     privacy,
@@ -55,6 +56,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("archival", archival, "archival_entries"),
     _store("admission", admission, "people_rules", "pairing_codes"),
     _store("steering", steering, "steering"),
+    _store("jobs", jobs, "jobs"),
     _store(
         "blocks",
         block_log,

@@ -19,6 +19,7 @@ from bot.remembering import Remembering
 from bot.steering import open_steering
 from bot.tools import make_tools
 from bot.undelivered import Outbox
+from bot.upkeep import open_schedule
 from bot.why import Why
 from memory.clock import utc_now
 from memory.constellation import Constellations
@@ -61,6 +62,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 Granting(constellations, house, approvals.people, utc_now, make_tools({})),
                 Why(constellations, house, approvals.people, utc_now),
                 Outbox(constellations, house, approvals.people, lambda: None),
+                open_schedule(config, approvals, utc_now),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)

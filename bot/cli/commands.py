@@ -16,6 +16,7 @@ from bot.cli.house import add_archive, add_books, add_sources
 from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
+from bot.cli.schedule import add_jobs
 from bot.cli.version import version
 from bot.config import Config, load_here
 from bot.errors import CallError, ConfigError, UserError
@@ -324,3 +325,4 @@ add_sources(app, _administer)
 add_books(app, permits, _administer)
 add_archive(app, _administer)
 add_outbox(app, _administer)
+add_jobs(app, _administer)

@@ -8,8 +8,6 @@ secret's value is never shown. Every setting is explained in docs/configuration.
 from bot.config.bluesky import BlueskySettings
 from bot.config.reading import Config, Environment, load_config, load_here
 from bot.config.sections import (
-    KEY_OF_PROVIDER,
-    OFFLINE,
     Agent,
     Approvals,
     Block,
@@ -19,12 +17,13 @@ from bot.config.sections import (
     Group,
     Limits,
     Memory,
-    Mode,
     ModelSettings,
     People,
+    ScheduleSettings,
     TerminalSettings,
     default_blocks,
 )
+from bot.config.values import KEY_OF_PROVIDER, OFFLINE, Mode
 
 __all__ = [
     "KEY_OF_PROVIDER",
@@ -44,6 +43,7 @@ __all__ = [
     "Mode",
     "ModelSettings",
     "People",
+    "ScheduleSettings",
     "TerminalSettings",
     "default_blocks",
     "load_config",

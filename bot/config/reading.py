@@ -20,21 +20,24 @@ from bot.config.groups import group_problems
 from bot.config.problems import environment_problem, file_problem, nearest, shown
 from bot.config.section import Section
 from bot.config.sections import (
-    EXTRA_OF_PROVIDER,
-    KEY_OF_PROVIDER,
-    OFFLINE,
     Agent,
     Approvals,
     Constellation,
-    DiscordId,
     DiscordSettings,
     FileSettings,
     Group,
     Limits,
     Memory,
-    ModelName,
     ModelSettings,
+    ScheduleSettings,
     TerminalSettings,
+)
+from bot.config.values import (
+    EXTRA_OF_PROVIDER,
+    KEY_OF_PROVIDER,
+    OFFLINE,
+    DiscordId,
+    ModelName,
     Token,
     check_embedding,
     check_url,
@@ -94,6 +97,7 @@ class Config(Section):
     approvals: Approvals
     terminal: TerminalSettings
     memory: Memory
+    schedule: ScheduleSettings
     limits: Limits
     discord_token: SecretStr | None
     discord_owner: str

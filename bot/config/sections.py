@@ -3,37 +3,42 @@
 The texts of the errors raised here say what is expected; `bot.config.problems` puts the key and what was found before.
 """
 
-import difflib
-import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal, TypeAlias
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic import model_validator as validate_model
 
 from bot.config.bluesky import BlueskySettings
-from bot.config.section import Section, pattern
+from bot.config.section import Section
+from bot.config.values import (
+    OFFLINE,
+    BlockType,
+    DiscordId,
+    Label,
+    Mode,
+    ModelName,
+    Name,
+    OptionalId,
+    Permission,
+    PlaceName,
+    Seconds,
+    TemplateName,
+    check_merge,
+    check_model,
+    check_own_embedding,
+    check_zone,
+)
 from bot.groups import settings as patterns
 from bot.rules import ToolRule
 from memory import block_shortening
 from memory.block_log import CheckpointPolicy
-from memory.embedding import EXPECTED, is_choice
 from memory.errors import StoreError
 from memory.schemas import TEXT, Schema, TextSchema, outline
 from memory.templates import TEMPLATES, beginning
+from scheduler.zones import local_zone
 
-OFFLINE = "offline"
-KEY_OF_PROVIDER = {
-    "openai": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GOOGLE_API_KEY",
-    "groq": "GROQ_API_KEY",
-    "mistral": "MISTRAL_API_KEY",
-}
-EXTRA_OF_PROVIDER = {"google": "google.genai", "groq": "groq", "mistral": "mistralai"}
-"""Providers that are installed with `carina[<provider>]`, and the module that shows whether they are."""
 TOOLS = ("context", "recall", "search", "send_message")
 """Every tool there is; an agent has all of them unless its table names some."""
 DEFAULT_PROMPT = """\
@@ -47,95 +52,13 @@ I remember what people tell me, and I bring it up when it helps. I do not preten
 I treat what I am told in confidence as told in confidence."""
 
 
-def _check_model(text: str) -> str:
-    provider, _, name = text.partition(":")
-    if text == OFFLINE or (provider in KEY_OF_PROVIDER and name.strip()):
-        return text
-    known = ", ".join(sorted(KEY_OF_PROVIDER))
-    near = difflib.get_close_matches(provider, [*KEY_OF_PROVIDER, OFFLINE], n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near and near[0] != provider else ""
-    raise ValueError(f'"offline" or "provider:model", such as "openai:gpt-5-mini"; providers: {known}{hint}')
-
-
-def _check_merge(seconds: float) -> float:
-    if seconds == 0 or 0.5 <= seconds <= 5:
-        return seconds
-    raise ValueError("0 (off) or 0.5 to 5 seconds")
-
-
-def check_url(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme in ("http", "https") and parts.hostname:
-        return text.rstrip("/")
-    raise ValueError('a URL such as "http://127.0.0.1:11434/v1"')
-
-
-def check_embedding(text: str) -> str:
-    if is_choice(text):
-        return text
-    raise ValueError(f"{EXPECTED}, such as openai:text-embedding-3-small")
-
-
-def _check_own_embedding(text: str) -> str:
-    return check_embedding(text) if text else text
-
-
-def _check_token(token: SecretStr) -> SecretStr:
-    if re.search(r"\s", token.get_secret_value()):
-        raise ValueError("the value alone, without spaces, line breaks or a word before it")
-    return token
-
-
-def split_list(text: object) -> object:
-    return [part.strip() for part in text.split(",") if part.strip()] if isinstance(text, str) else text
-
-
-def _number_as_text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-ModelName: TypeAlias = Annotated[str, AfterValidator(_check_model)]
-Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
-Name: TypeAlias = Annotated[str, pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 to 64 characters on one line")]
-Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
-DiscordId: TypeAlias = Annotated[
-    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{1,20}", "a Discord id, which is digits only")
-]
-OptionalId: TypeAlias = Annotated[
-    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{0,20}", "a Discord id, which is digits only, or nothing")
-]
-PlaceName: TypeAlias = Annotated[
-    str,
-    pattern(
-        r"discord:(guild:|user:)?[0-9]{1,20}|bluesky|terminal:local",
-        '"discord:<channel id>", "discord:guild:<id>", "discord:user:<id>", "bluesky" or "terminal:local"',
-    ),
-]
-Mode: TypeAlias = Literal["open", "mention", "listen", "off"]
-BlockType: TypeAlias = Literal["core", "working", "archival", "log"]
-Permission: TypeAlias = Literal["read_only", "partner", "human", "append", "read_write", "admin"]
-TemplateName: TypeAlias = Literal[
-    "persona",
-    "human",
-    "scratchpad",
-    "organization",
-    "current_state",
-    "active_context",
-    "bond_evolution",
-    "partner_profile",
-    "task_list",
-    "observation_log",
-    "custom",
-]
 _RECENT_SHARE = 5  # of the changes that a document may have, those that stay when the others are archived
-
-Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 
 class Constellation(Section):
     name: Name = "home"
     owner: str = ""
-    embedding_model: Annotated[str, AfterValidator(_check_own_embedding)] = ""
+    embedding_model: Annotated[str, AfterValidator(check_own_embedding)] = ""
 
 
 class ModelSettings(Section):
@@ -288,7 +211,7 @@ class Group(Section):
     @validate_model(mode="after")
     def _models_exist(self) -> "Group":
         for model in {member.model for member in self.members} - {""}:
-            _check_model(model)
+            check_model(model)
         return self
 
     @validate_model(mode="after")
@@ -321,7 +244,7 @@ class DiscordSettings(Section):
     dm: Literal["everyone", "shared", "pair", "allowed", "off"] = "pair"
     owner_places: frozenset[DiscordId] = frozenset()
     auto_thread: bool = False
-    merge_seconds: Annotated[float, AfterValidator(_check_merge)] = 0.5
+    merge_seconds: Annotated[float, AfterValidator(check_merge)] = 0.5
     show_names: bool = False
 
 
@@ -361,6 +284,16 @@ class Memory(Section):
         )
 
 
+class ScheduleSettings(Section):
+    """When the house does its own work, and whose clocks are meant where a person said nothing of theirs."""
+
+    zone: Annotated[str, AfterValidator(check_zone)] = ""
+
+    def zone_name(self) -> str:
+        """The zone's name; without one, that of this machine, or UTC where it has none."""
+        return self.zone or local_zone()
+
+
 class Limits(Section):
     turn_seconds: Seconds = 600
     tool_seconds: Seconds = 60
@@ -382,4 +315,5 @@ class FileSettings(Section):
     approvals: Approvals = Approvals()
     terminal: TerminalSettings = TerminalSettings()
     memory: Memory = Memory()
+    schedule: ScheduleSettings = ScheduleSettings()
     limits: Limits = Limits()

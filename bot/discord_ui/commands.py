@@ -34,7 +34,7 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/link start` tells me that two accounts are both yours.
 `/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
 **For my owner and admins**: `/status`, `/cost`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`, `/source`,
-`/halt`."""
+`/job`, `/halt`."""
 
 
 def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:

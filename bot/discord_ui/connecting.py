@@ -19,6 +19,7 @@ from bot.discord_ui.memory import install_memory
 from bot.discord_ui.outbox import install_outbox
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
+from bot.discord_ui.schedule import install_jobs
 from bot.discord_ui.steering import install_steering
 from bot.discord_ui.why import install_why
 from bot.fronts import Desks
@@ -87,6 +88,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_memory(tree, desks.remembering, settings)
     install_people(tree, desks.community.admission)
     install_steering(tree, desks.steering, settings)
+    install_jobs(tree, desks.schedule)
     install_link(tree, desks.community.identities)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
     install_outbox(tree, desks.outbox)

@@ -22,6 +22,7 @@ BENCHMARKS = {
     "locomo": "recalls",
     "embedding": "embedding",
     "prompt": "prompts",
+    "jobs": "jobs",
 }
 
 

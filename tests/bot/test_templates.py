@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from bot.config.sections import TemplateName
+from bot.config.values import TemplateName
 from memory.errors import Refused
 from memory.schemas import LogSchema, TextSchema, dump_schema, parse_schema
 from memory.templates import TEMPLATES, beginning, described

@@ -6,7 +6,7 @@ from functools import cache
 
 from memory.faults import faults
 
-PACKAGES = ("memory", "sources", "bot")
+PACKAGES = ("memory", "sources", "scheduler", "bot")
 
 EXEMPT = {
     # No tool leaves the process yet: all of them write memory or read it. The first one that does must be covered.
@@ -36,6 +36,16 @@ EXEMPT = {
     "embedding.store": "keeps vectors; what is lost is still queued",
     "embedding.refuse": "counts that a text was not accepted",
     "embedding.clear": "removes vectors of a model that is not used any more",
+    # No message waits for a job; `tests/service/test_schedule.py` kills the service at these.
+    "job.queue": "a job that is due writes what is to be said or answered",
+    "job.claim": "a job that takes longer is begun",
+    "job.renew": "it takes longer than a third of its lease",
+    "job.complete": "it is done",
+    "job.hold": "it failed, or waits for a program that knows it",
+    "job.index": "notes when a constellation has to be looked at; looked up again at a start",
+    "job.replan": "the clock was set back",
+    "job.change": "`/job` and `carina jobs`",
+    "job.standing": "the house's own jobs, kept at a start; the same again changes nothing",
     "steering.decide": "`/mode channel`, `/route`, `/source` and `carina source`",
     # A person's commands, not messages; `tests/service/test_linking.py` kills an unlinking at its points.
     "identities.offer": "`/link start` and `carina link start`",

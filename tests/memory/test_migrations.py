@@ -174,7 +174,7 @@ def test_the_programs_own_migrations_are_numbered_without_a_gap(kind: Kind) -> N
 # The schema as it is. A change of it is a new migration, with these lines; a migration that was released never changes.
 CONSTELLATION = """
 agent_groups agents archival_entries archival_fts erasures group_members group_parts
-group_runs group_states inbox
+group_runs group_states inbox jobs
 memory_block_archives memory_block_checkpoints memory_block_quarantine memory_block_repairs
 memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages
 migration_checksums model_usage outbox pairing_codes passed_over people_rules
@@ -182,7 +182,9 @@ permission_audit permission_grants permission_requests permission_votes places
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns
 vector_models vector_queue vector_spaces vectors
 """
-GLOBAL = "constellations cursors erasures link_codes migration_checksums places privacy_choices user_identities users"
+GLOBAL = """
+constellations cursors erasures job_wakes link_codes migration_checksums places privacy_choices user_identities users
+"""
 
 
 def own(names: Iterable[str]) -> set[str]:

@@ -14,6 +14,7 @@ from memory import (
     grants,
     groups,
     inbox,
+    jobs,
     messages,
     outbox,
     persons,
@@ -30,6 +31,7 @@ from memory.database import Tx, as_dict, connect
 from memory.document import SYSTEM, agent_writer
 from memory.ids import GroupId, PersonId, PlaceId
 from memory.inbox import Heard
+from memory.jobs import NewJob
 from memory.messages import Said
 from memory.migrations import Kind, prepare
 from memory.outbox import NewRow
@@ -184,6 +186,7 @@ def lived(tx: Tx) -> None:
     asked(tx, running)
     admission.set_rule(tx, ANN, admission.Rule.ALLOW, BOB, NOON)
     steering.put(tx, steering.Setting("mode", "discord:10", "open", ANN, NOON))
+    jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints

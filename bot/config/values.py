@@ -1,0 +1,115 @@
+"""Values that settings take: each is checked as it is read, and its error says what is expected."""
+
+import difflib
+import re
+from typing import Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+from bot.config.section import pattern
+from memory.embedding import EXPECTED, is_choice
+from memory.errors import StoreError
+from scheduler.zones import zone_of
+
+OFFLINE = "offline"
+KEY_OF_PROVIDER = {
+    "openai": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "google": "GOOGLE_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "mistral": "MISTRAL_API_KEY",
+}
+EXTRA_OF_PROVIDER = {"google": "google.genai", "groq": "groq", "mistral": "mistralai"}
+"""Providers that are installed with `carina[<provider>]`, and the module that shows whether they are."""
+
+
+def check_model(text: str) -> str:
+    provider, _, name = text.partition(":")
+    if text == OFFLINE or (provider in KEY_OF_PROVIDER and name.strip()):
+        return text
+    known = ", ".join(sorted(KEY_OF_PROVIDER))
+    near = difflib.get_close_matches(provider, [*KEY_OF_PROVIDER, OFFLINE], n=1)
+    hint = f' (did you mean "{near[0]}"?)' if near and near[0] != provider else ""
+    raise ValueError(f'"offline" or "provider:model", such as "openai:gpt-5-mini"; providers: {known}{hint}')
+
+
+def check_merge(seconds: float) -> float:
+    if seconds == 0 or 0.5 <= seconds <= 5:
+        return seconds
+    raise ValueError("0 (off) or 0.5 to 5 seconds")
+
+
+def check_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme in ("http", "https") and parts.hostname:
+        return text.rstrip("/")
+    raise ValueError('a URL such as "http://127.0.0.1:11434/v1"')
+
+
+def check_embedding(text: str) -> str:
+    if is_choice(text):
+        return text
+    raise ValueError(f"{EXPECTED}, such as openai:text-embedding-3-small")
+
+
+def check_zone(text: str) -> str:
+    try:
+        zone_of(text or "UTC")
+    except StoreError as error:
+        raise ValueError(f"a time zone such as Europe/Vienna; {error}") from error
+    return text
+
+
+def check_own_embedding(text: str) -> str:
+    return check_embedding(text) if text else text
+
+
+def _check_token(token: SecretStr) -> SecretStr:
+    if re.search(r"\s", token.get_secret_value()):
+        raise ValueError("the value alone, without spaces, line breaks or a word before it")
+    return token
+
+
+def split_list(text: object) -> object:
+    return [part.strip() for part in text.split(",") if part.strip()] if isinstance(text, str) else text
+
+
+def _number_as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+ModelName: TypeAlias = Annotated[str, AfterValidator(check_model)]
+Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
+Name: TypeAlias = Annotated[str, pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 to 64 characters on one line")]
+Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
+DiscordId: TypeAlias = Annotated[
+    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{1,20}", "a Discord id, which is digits only")
+]
+OptionalId: TypeAlias = Annotated[
+    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{0,20}", "a Discord id, which is digits only, or nothing")
+]
+PlaceName: TypeAlias = Annotated[
+    str,
+    pattern(
+        r"discord:(guild:|user:)?[0-9]{1,20}|bluesky|terminal:local",
+        '"discord:<channel id>", "discord:guild:<id>", "discord:user:<id>", "bluesky" or "terminal:local"',
+    ),
+]
+Mode: TypeAlias = Literal["open", "mention", "listen", "off"]
+BlockType: TypeAlias = Literal["core", "working", "archival", "log"]
+Permission: TypeAlias = Literal["read_only", "partner", "human", "append", "read_write", "admin"]
+TemplateName: TypeAlias = Literal[
+    "persona",
+    "human",
+    "scratchpad",
+    "organization",
+    "current_state",
+    "active_context",
+    "bond_evolution",
+    "partner_profile",
+    "task_list",
+    "observation_log",
+    "custom",
+]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]

@@ -1,0 +1,66 @@
+"""`/job list|run|pause|resume`: scheduled work, for the owner and admins."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import discord
+from discord import app_commands
+
+from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.asking import approver_of
+from bot.errors import UserError
+from bot.policy import Approver
+from bot.schedule import Schedule
+
+Command: TypeAlias = app_commands.Command[Any, ..., None]
+Choices: TypeAlias = list[app_commands.Choice[str]]
+
+_CHOICES = 25
+
+
+def install_jobs(tree: app_commands.CommandTree[Any], schedule: Schedule) -> None:
+    """Put the commands into the tree."""
+    group = app_commands.Group(name="job", description="Scheduled work: what is due when, and what came of it")
+    group.add_command(_list(schedule))
+    group.add_command(_act(schedule, "run", "Have a job run now, beside its plan", schedule.run_now))
+    group.add_command(_act(schedule, "pause", "Run a job no more by itself, until it is resumed", schedule.pause))
+    group.add_command(_act(schedule, "resume", "Run a job by itself again", schedule.resume))
+    tree.add_command(group)
+
+
+def _list(schedule: Schedule) -> Command:
+    @app_commands.command(name="list", description="What is scheduled, the next first")
+    async def command(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, _listed(schedule, approver_of(interaction, "command")), file_name="jobs.md")
+
+    return command
+
+
+async def _listed(schedule: Schedule, who: Approver) -> str:
+    return "\n".join(map(_line, await schedule.listed(who))) or "Nothing is scheduled."
+
+
+def _line(job: dict[str, Any]) -> str:
+    last = f"; last {job['last'][:16]}: {job['outcome']}, {job['text']}" if job["last"] else ""
+    line = f"{job['id']} ({job['when']}), {job['state']}, next {job['next'][:16] or 'never'}{last}"
+    return f"- {discord.utils.escape_markdown(line, as_needed=True)}"
+
+
+def _act(schedule: Schedule, name: str, description: str, work: Callable[[str, Approver], Awaitable[str]]) -> Command:
+    @app_commands.command(name=name, description=description)
+    @app_commands.describe(job="Which")
+    async def command(interaction: Interaction, job: app_commands.Range[str, 1, 100]) -> None:
+        if await defer(interaction):
+            await answer(interaction, work(job, approver_of(interaction, "command")))
+
+    @command.autocomplete("job")
+    async def jobs(interaction: Interaction, typed: str) -> Choices:
+        try:
+            found = await schedule.listed(approver_of(interaction, "command"))
+        except UserError:
+            return []
+        fitting = [each["id"] for each in found if typed.casefold() in each["id"].casefold()]
+        return [app_commands.Choice(name=each[:100], value=each[:100]) for each in fitting[:_CHOICES]]
+
+    return command

@@ -1,0 +1,66 @@
+"""The house's own upkeep as scheduled jobs: full-text indexes, and rows of jobs that are over."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.approving import Approvals
+from bot.config import Config
+from bot.schedule import Schedule, Standing
+from memory import jobs
+from memory.clock import Clock
+from memory.constellation import Constellations
+from memory.database import Tx
+from memory.erasure import optimise
+from memory.ids import ConstellationId
+from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
+from scheduler.runner import Runner
+from scheduler.triggers import Cron
+
+_TIDY_AFTER = timedelta(days=90)
+
+OPTIMISE = "upkeep.search"
+TIDY = "upkeep.jobs"
+
+
+def standing(zone: str) -> tuple[Standing, ...]:
+    """The house's own jobs, at night on the clocks of its zone."""
+    return (Standing(OPTIMISE, Cron("20 3 * * *", zone)), Standing(TIDY, Cron("40 3 * * 0", zone)))
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What is done; `add` makes it known to the scheduler."""
+
+    constellations: Constellations
+    clock: Clock
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the kinds known."""
+        kinds.add(Working(OPTIMISE, self.optimise))
+        kinds.add(Queueing(TIDY, self.tidy))
+
+    async def optimise(self, firing: Firing) -> str:
+        """Merge what full-text indexes keep in pieces, and let SQLite look at its statistics."""
+        async with self.constellations.use(firing.house) as database:
+            count = await database.maintain(optimise)
+        return f"{count} full-text indexes merged"
+
+    def tidy(self, tx: Tx, firing: Firing) -> Done:
+        """Forget jobs that ended long ago; they hold no words."""
+        gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
+        return Done(f"{gone} jobs that ended {_TIDY_AFTER.days} days ago are forgotten")
+
+
+def open_schedule(
+    config: Config,
+    approvals: Approvals,
+    clock: Clock,
+    queued: Callable[[ConstellationId], None] = lambda _house: None,
+) -> Schedule:
+    """The schedule of one constellation with its own upkeep; other kinds are added to its runner's."""
+    constellations = approvals.constellations
+    runner = Runner(constellations, Kinds(), clock, queued)
+    Upkeep(constellations, clock).add(runner.kinds)
+    jobs_of_the_house = standing(config.schedule.zone_name())
+    return Schedule(constellations, approvals.house, approvals.people, clock, runner, jobs_of_the_house)

@@ -1,0 +1,269 @@
+"""Scheduled work as rows: planned, claimed, run, then completed. When a job is due next the scheduler works out.
+
+A row is never deleted before it ran. `wake_at` is when somebody has to look at it: its planned time, the moment at
+which it was asked for by hand, or the end of a hold, which is a lease or the pause after a try that failed.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from memory.audience import OWNER, Audience
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import ConstellationId, PersonId
+
+
+class Status(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """A job to be kept. `trigger` is text of the scheduler's; `grace` None runs it however late."""
+
+    id: str
+    kind: str
+    trigger: str
+    next_at: datetime
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    person: PersonId | None = None
+    audience: Audience = OWNER
+    grace: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    id: str
+    kind: str
+    payload: dict[str, Any]
+    trigger: str
+    person: PersonId | None
+    audience: Audience
+    status: Status
+    next_at: datetime | None
+    asked_at: datetime | None
+    held_until: datetime | None
+    holder: str
+    grace: timedelta | None
+    attempts: int
+    last_due_at: datetime | None
+    last_run_at: datetime | None
+    last_outcome: str
+    last_detail: str
+
+
+def put(tx: Tx, new: NewJob, now: datetime) -> None:
+    """Keep a job; one of that id begins anew."""
+    tx.run("DELETE FROM jobs WHERE id = ?", (new.id,))
+    values: dict[str, Value] = {"id": new.id, "kind": new.kind, "payload": json.dumps(dict(new.payload))}
+    values |= {"trigger_json": new.trigger, "person_id": new.person, "audience": new.audience}
+    values |= {"next_at": to_text(new.next_at), "created_at": to_text(now)}
+    tx.insert("jobs", {**values, "grace_seconds": None if new.grace is None else new.grace.total_seconds()})
+
+
+def ensure(tx: Tx, new: NewJob, now: datetime) -> None:
+    """Keep a job unless one of that id and that trigger is there, paused or not."""
+    found = get(tx, new.id)
+    if found is None or found.trigger != new.trigger or found.kind != new.kind:
+        put(tx, new, now)
+        if found is not None and found.status is Status.PAUSED:
+            pause(tx, new.id)
+
+
+def get(rows: Rows, identifier: str) -> Job | None:
+    """One job by its id, for the scheduler and whoever made it."""
+    row = rows.one("SELECT * FROM jobs WHERE id = ?", (identifier,))
+    return None if row is None else _row(row)
+
+
+def due(rows: Rows, now: datetime, limit: int) -> list[Job]:
+    """Those that have to be looked at, the oldest first."""
+    sql = "SELECT * FROM jobs WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?"
+    return [_row(row) for row in rows.all(sql, (to_text(now), limit))]
+
+
+def is_due(rows: Rows, identifier: str, now: datetime) -> Job | None:
+    """The job, if it still has to be looked at."""
+    row = rows.one("SELECT * FROM jobs WHERE id = ? AND wake_at <= ?", (identifier, to_text(now)))
+    return None if row is None else _row(row)
+
+
+def earliest(rows: Rows) -> datetime | None:
+    """When the next job has to be looked at."""
+    row = rows.one("SELECT min(wake_at) AS at FROM jobs WHERE wake_at IS NOT NULL")
+    return None if row is None or row["at"] is None else from_text(row["at"])
+
+
+def listing(rows: Rows, limit: int, *, done: bool = False) -> list[Job]:
+    """What is scheduled, the next first; `done` adds what is over. For the owner: no row holds words of people."""
+    condition = "" if done else "WHERE status IN ('active', 'paused')"
+    sql = f"SELECT * FROM jobs {condition} ORDER BY wake_at IS NULL, wake_at, id LIMIT ?"
+    return [_row(row) for row in rows.all(sql, (limit,))]
+
+
+def newest_run(rows: Rows) -> datetime | None:
+    """The latest moment at which anything ran: a clock that shows less was set back."""
+    row = rows.one("SELECT max(last_run_at) AS at FROM jobs")
+    return None if row is None or row["at"] is None else from_text(row["at"])
+
+
+# ------------------------------------------------------------------------------------------------------- its course
+
+
+def claim(tx: Tx, identifier: str, holder: str, now: datetime, until: datetime) -> Job | None:
+    """Hold a due job until then, for another try; None when somebody was faster."""
+    sql = """UPDATE jobs SET held_until = :until, holder = :holder, attempts = attempts + 1
+             WHERE id = :id AND wake_at <= :now"""
+    values: dict[str, Value] = {"until": to_text(until), "holder": holder, "id": identifier, "now": to_text(now)}
+    return get(tx, identifier) if tx.run(sql, values) else None
+
+
+def renew(tx: Tx, identifier: str, holder: str, until: datetime) -> bool:
+    """Hold it longer; False when it is not ours any more."""
+    sql = "UPDATE jobs SET held_until = ? WHERE id = ? AND holder = ?"
+    return tx.run(sql, (to_text(until), identifier, holder)) == 1
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What came of a due time: `outcome` run, late, skipped or failed, and when the job is due `after` that."""
+
+    due: datetime
+    outcome: str
+    detail: str
+    after: datetime | None
+    planned: bool = True
+    """False for a run that was asked for by hand: the planned time stays."""
+
+
+def complete(tx: Tx, job: Job, done: Completion, now: datetime) -> None:
+    """Done with a due time. A job without another one is over, and stays to be seen."""
+    status, after = job.status, done.after
+    if not done.planned:
+        after = job.next_at
+    elif after is None:
+        status = Status.FAILED if done.outcome == "failed" else Status.DONE
+    sql = """UPDATE jobs SET status = :status, next_at = :after, asked_at = NULL, held_until = NULL, holder = NULL,
+             attempts = 0, last_due_at = :due, last_run_at = :now, last_outcome = :outcome, last_detail = :detail
+             WHERE id = :id"""
+    values: dict[str, Value] = {"status": status, "after": None if after is None else to_text(after), "id": job.id}
+    values |= {"due": to_text(done.due), "now": to_text(now), "outcome": done.outcome, "detail": done.detail[:500]}
+    tx.run(sql, values)
+
+
+def hold(tx: Tx, identifier: str, until: datetime, detail: str, attempts: int) -> None:
+    """A try failed: not looked at before then."""
+    sql = "UPDATE jobs SET held_until = ?, holder = NULL, last_detail = ?, attempts = ? WHERE id = ?"
+    tx.run(sql, (to_text(until), detail[:500], attempts, identifier))
+
+
+def release(tx: Tx, identifier: str) -> None:
+    """Nobody holds it any more."""
+    tx.run("UPDATE jobs SET held_until = NULL, holder = NULL WHERE id = ?", (identifier,))
+
+
+def plan(tx: Tx, identifier: str, next_at: datetime) -> bool:
+    """Let it be due then, again if it was over; False when there is no such job."""
+    sql = """UPDATE jobs SET next_at = ?, held_until = NULL, holder = NULL, attempts = 0,
+             status = iif(status IN ('done', 'failed'), 'active', status) WHERE id = ?"""
+    return tx.run(sql, (to_text(next_at), identifier)) == 1
+
+
+def ask(tx: Tx, identifier: str, now: datetime) -> bool:
+    """Let it run now, whatever is planned; False when there is no such job."""
+    return tx.run("UPDATE jobs SET asked_at = ?, held_until = NULL WHERE id = ?", (to_text(now), identifier)) == 1
+
+
+def pause(tx: Tx, identifier: str) -> bool:
+    """Run it no more by itself; False when it was not to be run."""
+    return tx.run("UPDATE jobs SET status = 'paused' WHERE id = ? AND status = 'active'", (identifier,)) == 1
+
+
+def resume(tx: Tx, identifier: str, next_at: datetime | None) -> bool:
+    """Run it again by itself, from then on; False when it was not paused."""
+    text = None if next_at is None else to_text(next_at)
+    sql = "UPDATE jobs SET status = 'active', next_at = ? WHERE id = ? AND status = 'paused'"
+    return tx.run(sql, (text, identifier)) == 1
+
+
+def drop(tx: Tx, identifier: str) -> None:
+    """It is not wanted any more."""
+    tx.run("DELETE FROM jobs WHERE id = ?", (identifier,))
+
+
+def drop_over(tx: Tx, before: datetime) -> int:
+    """Forget jobs that ended before then; how many."""
+    return tx.run("DELETE FROM jobs WHERE status IN ('done', 'failed') AND last_run_at < ?", (to_text(before),))
+
+
+# ------------------------------------------------------------------------------------------- the index in global.db
+
+
+def wakes(rows: Rows, now: datetime) -> list[ConstellationId]:
+    """The constellations in which something is due."""
+    sql = "SELECT constellation_id FROM job_wakes WHERE next_at <= ? ORDER BY next_at"
+    return [ConstellationId(row["constellation_id"]) for row in rows.all(sql, (to_text(now),))]
+
+
+def next_wake(rows: Rows) -> datetime | None:
+    """When anything is due anywhere."""
+    row = rows.one("SELECT min(next_at) AS at FROM job_wakes")
+    return None if row is None or row["at"] is None else from_text(row["at"])
+
+
+def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> None:
+    """Write down when a constellation has to be looked at; None for not at all."""
+    tx.run("DELETE FROM job_wakes WHERE constellation_id = ?", (constellation,))
+    if at is not None:
+        tx.insert("job_wakes", {"constellation_id": constellation, "next_at": to_text(at)})
+
+
+# ------------------------------------------------------------------------------------------------------ as a store
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    """What is planned for a person."""
+    sql = "SELECT id, kind, next_at, status, last_run_at, created_at FROM jobs WHERE person_id = ? ORDER BY id"
+    return [as_dict(row) for row in rows.all(sql, (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    return tx.run("DELETE FROM jobs WHERE person_id = ?", (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    row = rows.one("SELECT count(*) AS n FROM jobs WHERE person_id = ?", (person,))
+    return 0 if row is None else int(row["n"])
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)
+
+
+def _row(row: Row) -> Job:
+    return Job(
+        id=row["id"],
+        kind=row["kind"],
+        payload=json.loads(row["payload"]),
+        trigger=row["trigger_json"],
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        audience=Audience(row["audience"]),
+        status=Status(row["status"]),
+        next_at=_moment(row["next_at"]),
+        asked_at=_moment(row["asked_at"]),
+        held_until=_moment(row["held_until"]),
+        holder=row["holder"] or "",
+        grace=None if row["grace_seconds"] is None else timedelta(seconds=row["grace_seconds"]),
+        attempts=row["attempts"],
+        last_due_at=_moment(row["last_due_at"]),
+        last_run_at=_moment(row["last_run_at"]),
+        last_outcome=row["last_outcome"],
+        last_detail=row["last_detail"],
+    )

@@ -1,0 +1,143 @@
+"""Crontab lines as crontab(5) has them: five fields, 0 and 7 are Sunday; of day and weekday, both given, one suffices.
+
+Own code, since APScheduler takes 0 as Monday, fires 02:30 twice in the night in which clocks go back, and knows no
+`@daily`. At a change of clocks: fixed hours happen once (`zones.instant`), `*` hours as real hours pass.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from memory.errors import Refused
+from scheduler.zones import instant, zone_of
+
+_NAMED = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec"
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), 1)}
+_DAY_NAMES = "sun mon tue wed thu fri sat"
+_WEEKDAYS = {name: number for number, name in enumerate(_DAY_NAMES.split())}
+_PART = re.compile(r"(?:(\*)|([a-z]{3}|\d{1,2})(?:-([a-z]{3}|\d{1,2}))?)(?:/(\d{1,2}))?")
+_LONGEST_DAYS = 8 * 366 + 2
+"""29 February is eight years from the next one around 2100."""
+
+
+@dataclass(frozen=True)
+class _Field:
+    """One field: its name, its limits, and names that stand for numbers."""
+
+    name: str
+    least: int
+    most: int
+    names: dict[str, int]
+
+    def numbers(self, text: str) -> frozenset[int]:
+        found: set[int] = set()
+        for part in text.split(","):
+            found.update(self._part(part))
+        return frozenset(found)
+
+    def _part(self, part: str) -> range:
+        match = _PART.fullmatch(part)
+        if match is None:
+            raise Refused(f'"{part[:20]}" cannot be the {self.name} of a cron line: it is like 5, 1-5, */10 or 1,15')
+        every, first, last, step = match.groups()
+        low = self.least if every else self._number(first)
+        high = self.most if every or (step and last is None) else self._number(last or first)
+        if low > high or step == "0":
+            raise Refused(f'"{part[:20]}" cannot be the {self.name} of a cron line: nothing lies in it')
+        return range(low, high + 1, int(step or 1))
+
+    def _number(self, text: str) -> int:
+        number = self.names.get(text, int(text) if text.isdigit() else -1)
+        if not self.least <= number <= self.most:
+            raise Refused(f'"{text}" cannot be the {self.name} of a cron line: {self.least} to {self.most}')
+        return number
+
+
+_FIELDS = (
+    _Field("minute", 0, 59, {}),
+    _Field("hour", 0, 23, {}),
+    _Field("day of the month", 1, 31, {}),
+    _Field("month", 1, 12, _MONTHS),
+    _Field("day of the week", 0, 7, _WEEKDAYS),
+)
+
+
+@dataclass(frozen=True)
+class Crontab:
+    """A line in a time zone. `either` says that day and weekday are both restricted, and one of them is enough."""
+
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    either: bool
+    zone: tzinfo
+
+    def on(self, day: date) -> bool:
+        """Whether anything happens on a day."""
+        if day.month not in self.months:
+            return False
+        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        return of_month or of_week if self.either else of_month and of_week
+
+    def following(self, after: datetime) -> datetime | None:
+        """The first moment after that one, in UTC; None when there is none within eight years."""
+        by_elapsed = len(self.hours) == 24
+        return next((each for each in (self._elapsed(after) if by_elapsed else self._fixed(after))), None)
+
+    def _fixed(self, after: datetime) -> Iterator[datetime]:
+        first = after.astimezone(self.zone).date() - timedelta(days=1)  # its last hour may have been moved into today
+        for offset in range(_LONGEST_DAYS):
+            day = first + timedelta(days=offset)
+            if self.on(day):
+                walls = (datetime.combine(day, time(hour, minute)) for hour in self.hours for minute in self.minutes)
+                yield from sorted({moment for wall in walls if (moment := instant(wall, self.zone)) > after})
+
+    def _elapsed(self, after: datetime) -> Iterator[datetime]:
+        """Every hour: by the minutes that really pass, so that an hour that clocks repeat is no gap."""
+        moment = after.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
+        end = moment + timedelta(days=_LONGEST_DAYS)
+        while moment < end:
+            local = moment.astimezone(self.zone)
+            if not self.on(local.date()):
+                tomorrow = datetime.combine(local.date() + timedelta(days=1), time())
+                moment = max(instant(tomorrow, self.zone), moment + timedelta(minutes=1))
+                continue
+            if local.minute in self.minutes:
+                yield moment
+            moment += timedelta(minutes=1)
+
+
+def read_crontab(line: str, zone: str) -> Crontab:
+    """A line such as "0 9 * * 1-5". Raises Refused for what is none, and for what never happens."""
+    text = " ".join(line.casefold().split())
+    fields = _NAMED.get(text, text).split(" ")
+    if len(fields) != len(_FIELDS) or len(text) > 200:
+        raise Refused(
+            f'"{line[:60]}" is no cron line: it has five fields, minute, hour, day, month and weekday (0 is Sunday), '
+            'such as "0 9 * * 1-5" for nine on weekdays'
+        )
+    minutes, hours, days, months, weekdays = (field.numbers(part) for field, part in zip(_FIELDS, fields, strict=True))
+    made = Crontab(
+        minutes=tuple(sorted(minutes)),
+        hours=tuple(sorted(hours)),
+        days=days,
+        months=months,
+        weekdays=frozenset(day % 7 for day in weekdays),
+        either=not fields[2].startswith("*") and not fields[4].startswith("*"),
+        zone=zone_of(zone),
+    )
+    if not any(made.on(date(2096, 1, 1) + timedelta(days=offset)) for offset in range(_LONGEST_DAYS)):
+        raise Refused(f'"{line[:60]}" never happens: no month of it has such a day')
+    return made

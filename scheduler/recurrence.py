@@ -1,0 +1,159 @@
+"""Rules for repeating (RFC 5545) by python-dateutil, so that none takes long, whatever it says.
+
+The library checks a rule's end only where something happens, so that one that never happens is looked for until the
+year 9999. Therefore what only leaves days out is taken from the rule and done here, where a rule repeats by weeks or
+shorter; and months and years are worked out 7,600 years ahead, where the calendar is the same (it repeats every 400)
+and the library's own end is near.
+"""
+
+import calendar
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from dateutil.rrule import rruleset, rrulestr
+
+from memory.errors import Refused
+from scheduler.zones import zone_of
+
+_LONGEST = 300  # characters
+_MOST_LISTED = 24  # numbers in one part of a rule
+_MOST_LOOKED_AT = 100_000  # times of one rule, from its beginning
+_CALENDARS = 19 * 400  # years
+_FIRST_YEAR, _LAST_YEAR = 1900, 2200
+_PERIODS = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1), "WEEKLY": timedelta(weeks=1)}
+_HORIZONS = {"HOURLY": timedelta(days=366), "DAILY": timedelta(days=3_660), "WEEKLY": timedelta(days=3_660)}
+_FAR = timedelta(days=36_600)  # for months and years
+_ALWAYS = "FREQ INTERVAL COUNT UNTIL WKST BYDAY BYMONTH BYHOUR BYMINUTE"
+_PARTS = {
+    "HOURLY": f"{_ALWAYS} BYMONTHDAY",
+    "DAILY": f"{_ALWAYS} BYMONTHDAY",
+    "WEEKLY": _ALWAYS,
+    "MONTHLY": f"{_ALWAYS} BYMONTHDAY BYSETPOS",
+    "YEARLY": f"{_ALWAYS} BYMONTHDAY BYSETPOS BYYEARDAY BYWEEKNO",
+}
+_LIMITS = {
+    "HOURLY": ("BYMONTH", "BYMONTHDAY", "BYDAY", "BYHOUR"),
+    "DAILY": ("BYMONTH", "BYMONTHDAY", "BYDAY"),
+    "WEEKLY": ("BYMONTH",),
+}
+_DAYS = "MO TU WE TH FR SA SU"
+_ANY_DAY = datetime.fromisoformat("2026-01-01T09:00")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A checked rule from `start` on; both and what it gives are naive, as clocks of the zone show it."""
+
+    text: str
+    start: datetime
+    zone: str
+
+    def walls(self, since: datetime) -> Iterator[datetime]:
+        """Its times from `since` on, for as far ahead as is looked: a year by hours, ten by days, else a hundred."""
+        parts = _parts(self.text)
+        frequency, count = parts["FREQ"], int(parts.pop("COUNT", 0))
+        until, limits = _until(parts.pop("UNTIL", ""), self.zone), _limits(parts)
+        start = self.start if count else _forwarded(self.start, parts, since)
+        end = max(since, start) + _HORIZONS.get(frequency, _FAR)
+        end = end if until is None else min(end, until)
+        found = (wall for wall in _expanded(parts, start, end) if limits.allow(wall))
+        for wall in itertools.islice(found, count or _MOST_LOOKED_AT):
+            if wall >= since:
+                yield wall
+
+
+def check_rule(text: str) -> None:
+    """Raise Refused, in words, for what is no rule, or none that is kept."""
+    if len(text) > _LONGEST or not re.fullmatch(r"[A-Z]+=[A-Z0-9,+-]+(;[A-Z]+=[A-Z0-9,+-]+)*", text.upper()):
+        raise Refused(f'"{text[:60]}" is no rule for repeating: it is like FREQ=WEEKLY;BYDAY=MO,WE')
+    parts = _parts(text)
+    known = _PARTS.get(parts.get("FREQ", ""), "")
+    if not known:
+        raise Refused("a rule for repeating needs FREQ=HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY, and no shorter one")
+    if unknown := sorted(set(parts) - set(known.split())):
+        raise Refused(f"a rule for repeating with FREQ={parts['FREQ']} cannot have {unknown[0]} here")
+    if any(value.count(",") >= _MOST_LISTED for value in parts.values()):
+        raise Refused(f"a rule for repeating lists at most {_MOST_LISTED} of a kind")
+    if "," in parts.get("BYMINUTE", "") and parts["FREQ"] == "HOURLY":
+        raise Refused("a rule for every hour has one minute at most")
+    try:
+        if int(parts.get("INTERVAL", 1)) < 1 or int(parts.get("COUNT", 1)) < 1:
+            raise Refused("a rule for repeating counts from 1")
+        next(Rule(text, _ANY_DAY, "UTC").walls(_ANY_DAY), None)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise Refused(f'"{text[:60]}" is no rule for repeating: {error}') from error
+
+
+def _parts(text: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in text.upper().split(";"))
+
+
+def _until(text: str, zone: str) -> datetime | None:
+    """A rule's own end on clocks of its zone; written with a Z it is in UTC."""
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d{8})(?:T(\d{6})(Z?))?", text)
+    if found is None:
+        raise Refused(f'"{text[:40]}" cannot be the end of a rule: it is like 20261231 or 20261231T180000Z')
+    end = datetime.fromisoformat(f"{found[1]}T{found[2] or '235959'}")
+    return end.replace(tzinfo=UTC).astimezone(zone_of(zone)).replace(tzinfo=None) if found[3] else end
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Which times are left out; what is empty leaves nothing out."""
+
+    months: frozenset[int]
+    days: frozenset[int]
+    weekdays: frozenset[int]
+    hours: frozenset[int]
+
+    def allow(self, wall: datetime) -> bool:
+        last = calendar.monthrange(wall.year, wall.month)[1]
+        return (
+            (not self.months or wall.month in self.months)
+            and (not self.days or not self.days.isdisjoint((wall.day, wall.day - last - 1)))
+            and (not self.weekdays or wall.weekday() in self.weekdays)
+            and (not self.hours or wall.hour in self.hours)
+        )
+
+
+def _limits(parts: dict[str, str]) -> _Limits:
+    """What only leaves out in a rule of that frequency, taken from it."""
+    taken = {name: parts.pop(name, "") for name in _LIMITS.get(parts["FREQ"], ())}
+
+    def numbers(name: str) -> frozenset[int]:
+        return frozenset(int(each) for each in taken.get(name, "").split(",") if each)
+
+    weekdays = frozenset(_DAYS.split().index(each) for each in taken.get("BYDAY", "").split(",") if each)
+    return _Limits(numbers("BYMONTH"), numbers("BYMONTHDAY"), weekdays, numbers("BYHOUR"))
+
+
+def _forwarded(start: datetime, parts: dict[str, str], since: datetime) -> datetime:
+    """A later beginning of the same rule, so that years need not be gone through."""
+    period = _PERIODS.get(parts["FREQ"])
+    if period is None:
+        return start
+    step = period * int(parts.get("INTERVAL", 1))
+    return start + max((since - start) // step - 1, 0) * step
+
+
+def _expanded(parts: dict[str, str], start: datetime, end: datetime) -> Iterator[datetime]:
+    if not _FIRST_YEAR <= start.year <= _LAST_YEAR:
+        raise Refused(f"a rule for repeating begins between {_FIRST_YEAR} and {_LAST_YEAR}")
+    ahead = 0 if parts["FREQ"] in _PERIODS else _CALENDARS
+    text = ";".join(f"{name}={value}" for name, value in parts.items())
+    made = rrulestr(text, dtstart=_shifted(start, ahead))
+    if isinstance(made, rruleset):
+        raise Refused("only a single rule can be kept, not a set of rules")
+    bounded: Iterable[datetime] = made.replace(until=_shifted(end, ahead))
+    for wall in bounded:
+        yield _shifted(wall, -ahead)
+
+
+def _shifted(moment: datetime, years: int) -> datetime:
+    """The same day and time in a year whose calendar is the same."""
+    return moment.replace(year=min(moment.year + years, 9999))

@@ -1,0 +1,345 @@
+"""Runs what is due. APScheduler holds one wake-up, at the earliest due time and at most a minute away.
+
+It only wakes: what is due, late or skipped is decided by pure functions over rows (`scheduler.due`), and is run by
+tasks of our own, since APScheduler cancels running coroutines when it shuts down. It misses no wake-up, however late
+(`misfire_grace_time=None`). As its timers go by the wall clock, a clock that is set back would silence it; a wait that
+does not is beside it.
+
+This is one of the three borders where any exception is caught: whatever goes wrong in a job is kept with its row.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from memory import jobs
+from memory.clock import Clock
+from memory.constellation import Constellations
+from memory.database import Database, Rows, Tx, connect, driver
+from memory.errors import StoreError
+from memory.faults import commit_point
+from memory.ids import ConstellationId, new_id
+from memory.jobs import Completion, Job
+from scheduler import triggers
+from scheduler.due import Run, Skip, Wait, decide, replanned
+from scheduler.jobs import Firing, Kinds, Queueing, Working
+
+_QUEUE = commit_point("job.queue")
+_CLAIM = commit_point("job.claim")
+_RENEW = commit_point("job.renew")
+_COMPLETE = commit_point("job.complete")
+_HOLD = commit_point("job.hold")
+_INDEX = commit_point("job.index")
+_REPLAN = commit_point("job.replan")
+
+LEASE = timedelta(minutes=5)
+LONGEST_SLEEP = timedelta(seconds=60)
+SHORTEST_SLEEP = timedelta(milliseconds=100)  # where something could not be seen to
+SET_BACK = timedelta(hours=1)
+"""By how much a clock must have gone back for plans to be made anew: less is an adjustment, and would repeat jobs."""
+MAX_ATTEMPTS = 5
+_WAITS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=20), timedelta(hours=1))
+_UNKNOWN_WAIT = timedelta(hours=1)
+_AT_ONCE = 100  # due jobs read at a time
+
+_log = structlog.get_logger("scheduler.runner")
+
+
+class Runner:
+    """The jobs of every constellation of a data folder. `queued` is told of one in which a job wrote something."""
+
+    def __init__(
+        self,
+        constellations: Constellations,
+        kinds: Kinds,
+        clock: Clock,
+        queued: Callable[[ConstellationId], None] = lambda _house: None,
+    ) -> None:
+        self._constellations = constellations
+        self.kinds = kinds
+        self._clock = clock
+        self._queued = queued
+        self._holder = new_id("run")
+        self._woken = asyncio.Event()
+        self._changed: set[ConstellationId] = set()
+        self._working: set[asyncio.Task[None]] = set()
+        self._seen: datetime | None = None
+        self._noted: dict[ConstellationId, datetime | None] = {}
+        """The index as this runner wrote it."""
+
+    def changed(self, house: ConstellationId) -> None:
+        """A job of that constellation was made or moved by other hands: look at it now."""
+        self._changed.add(house)
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Run what is due until cancelled. Work that is cut off is begun again when its lease is over."""
+        timer = AsyncIOScheduler(timezone=UTC)
+        timer.start()
+        try:
+            await self._look_everywhere()
+            while True:
+                self._woken.clear()
+                await self._sleep(timer, await self._tick_safely())
+        finally:
+            timer.shutdown(wait=False)
+            for task in self._working:
+                task.cancel()
+            await asyncio.gather(*self._working, return_exceptions=True)
+
+    async def tick(self) -> datetime | None:
+        """Run what is due now; gives when the next is due. Work goes on beside this, see `settled`."""
+        now = self._clock()
+        if self._seen is not None and now < self._seen - SET_BACK:
+            await self._replan_everywhere(now)
+        self._seen = now
+        for house in {*self._changed, *self._constellations.open_now()}:
+            await self._index(house)
+        for house in await self._constellations.registry.read(lambda rows: jobs.wakes(rows, now)):
+            try:
+                await self._serve(house, now)
+            except StoreError as error:
+                _log.error("jobs_not_served", constellation=house, reason=str(error), hint="tried again in a moment")
+        return await self._constellations.registry.read(jobs.next_wake)
+
+    async def settled(self) -> None:
+        """Wait until the work that was begun is done."""
+        while self._working:
+            await asyncio.wait(set(self._working))
+
+    # ------------------------------------------------------------------------------------------------- waking up
+
+    async def _tick_safely(self) -> datetime | None:
+        try:
+            return await self.tick()
+        except StoreError as error:
+            _log.error("jobs_not_looked_at", reason=str(error), hint="tried again within a minute")
+            return None
+
+    async def _sleep(self, timer: AsyncIOScheduler, until: datetime | None) -> None:
+        now = self._clock()
+        wait = min(max((until - now) if until is not None else LONGEST_SLEEP, SHORTEST_SLEEP), LONGEST_SLEEP)
+        when = datetime.now(tz=UTC) + wait
+        timer.add_job(self._wake, "date", run_date=when, id="wake", replace_existing=True, misfire_grace_time=None)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_SLEEP.total_seconds() + 1):
+                await self._woken.wait()
+
+    async def _wake(self) -> None:
+        """A coroutine, as APScheduler gives plain functions to threads."""
+        self._woken.set()
+
+    async def _look_everywhere(self) -> None:
+        """At a start: the index is as the files are, whatever was lost of it, and no clock went back unnoticed."""
+        now = self._clock()
+        for house in self._constellations.all():
+            try:
+                earliest, newest = await asyncio.to_thread(_peek, house.path)
+            except (StoreError, driver.DatabaseError) as error:
+                _log.error("jobs_not_read", constellation=house.name, reason=str(error))
+                continue
+            if newest is not None and now < newest - SET_BACK:
+                await self._replan(house.id, now)
+            else:
+                await self._note(house.id, earliest)
+
+    async def _index(self, house: ConstellationId) -> None:
+        self._changed.discard(house)
+        async with self._constellations.use(house) as database:
+            await self._note(house, await database.read(jobs.earliest))
+
+    async def _note(self, house: ConstellationId, at: datetime | None) -> None:
+        if house in self._noted and self._noted[house] == at:
+            return
+        self._noted[house] = at
+        await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, house, at))
+
+    async def _replan_everywhere(self, now: datetime) -> None:
+        _log.warning("clock_set_back", now=now.isoformat(), hint="what was planned by a later clock is planned anew")
+        for house in self._constellations.all():
+            await self._replan(house.id, now)
+
+    async def _replan(self, house: ConstellationId, now: datetime) -> None:
+        """The clock was set back: nothing waits longer than from now until its first time."""
+
+        def work(tx: Tx) -> None:
+            for job in jobs.listing(tx, -1):
+                if job.next_at is None:
+                    continue
+                at = replanned(triggers.load(job.trigger), job.next_at, now)
+                if at != job.next_at or job.held_until is not None:
+                    jobs.plan(tx, job.id, at)
+
+        async with self._constellations.use(house) as database:
+            await database.write(_REPLAN, work)
+            await self._note(house, await database.read(jobs.earliest))
+
+    # -------------------------------------------------------------------------------------------- what is due
+
+    async def _serve(self, house: ConstellationId, now: datetime) -> None:
+        async with self._constellations.use(house) as database:
+            while found := await database.read(lambda rows: jobs.due(rows, now, _AT_ONCE)):
+                for job in found:
+                    await self._fire(database, house, job, now)
+            self._noted.pop(house, None)  # another process may have written it meanwhile
+            await self._note(house, await database.read(jobs.earliest))
+
+    async def _fire(self, database: Database, house: ConstellationId, job: Job, now: datetime) -> None:
+        """See to one due job; afterwards it is not due at this moment any more."""
+        kind = self.kinds.known.get(job.kind)
+        try:
+            if kind is None:
+                words = f"nothing here knows how to do a {job.kind!r}; looked at again in an hour"
+                await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
+            elif isinstance(kind, Queueing):
+                if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (house, job.id), now)):
+                    self._queued(house)
+            else:
+                await self._begin(database, kind, (house, job.id), now)
+        except StoreError:
+            raise
+        except Exception as error:
+            await self._failed(database, house, job, now, error)
+
+    def _queue(self, tx: Tx, kind: Queueing, named: tuple[ConstellationId, str], now: datetime) -> bool:
+        """Do it and complete it, in one transaction; True when something may have been written."""
+        house, identifier = named
+        job = jobs.is_due(tx, identifier, now)
+        firing = None if job is None else _firing(tx, job, house, now)
+        if job is None or firing is None:
+            return False
+        done = kind.queue(tx, firing)
+        if done.again is not None:
+            jobs.hold(tx, job.id, max(done.again, now + timedelta(seconds=1)), done.detail, 0)
+        elif jobs.get(tx, job.id) is not None:  # it may have seen to its own job
+            jobs.complete(tx, job, _completion(firing, done.detail), now)
+        return True
+
+    async def _begin(
+        self, database: Database, kind: Working, named: tuple[ConstellationId, str], now: datetime
+    ) -> None:
+        house, identifier = named
+
+        def claim(tx: Tx) -> Firing | None:
+            job = jobs.is_due(tx, identifier, now)
+            firing = None if job is None else _firing(tx, job, house, now)
+            if firing is None or jobs.claim(tx, identifier, self._holder, now, now + LEASE) is None:
+                return None
+            return firing
+
+        firing = await database.write(_CLAIM, claim)
+        if firing is not None:
+            task = asyncio.create_task(self._work(kind, firing), name=f"job {identifier}")
+            self._working.add(task)
+            task.add_done_callback(self._working.discard)
+
+    async def _work(self, kind: Working, firing: Firing) -> None:
+        """Do it, holding it for as long as it takes, and complete it."""
+        house, job = firing.house, firing.job
+        try:
+            async with self._constellations.use(house) as database:
+                try:
+                    detail = await self._held(database, kind, firing)
+                except Exception as error:
+                    await self._failed(database, house, job, self._clock(), error)
+                else:
+                    done, now = _completion(firing, detail), self._clock()
+                    await database.write(_COMPLETE, lambda tx: self._end(tx, firing, done, now))
+        except StoreError as error:
+            _log.error("job_not_completed", job=job.id, reason=str(error), hint="done again when its lease is over")
+        self.changed(house)
+        self._queued(house)
+
+    def _end(self, tx: Tx, firing: Firing, done: Completion, now: datetime) -> None:
+        job = jobs.get(tx, firing.job.id)
+        if job is not None and job.holder == self._holder:
+            jobs.complete(tx, job, done, now)
+
+    async def _held(self, database: Database, kind: Working, firing: Firing) -> str:
+        async def work() -> str:
+            return await kind.work(firing)
+
+        task = asyncio.create_task(work())
+        try:
+            while True:
+                done, _ = await asyncio.wait({task}, timeout=LEASE.total_seconds() / 3)
+                if done:
+                    return task.result()
+                await self._renew(database, firing.job.id)
+        finally:
+            task.cancel()
+
+    async def _renew(self, database: Database, identifier: str) -> None:
+        until = self._clock() + LEASE
+        await database.write(_RENEW, lambda tx: jobs.renew(tx, identifier, self._holder, until))
+
+    async def _failed(
+        self, database: Database, house: ConstellationId, job: Job, now: datetime, error: Exception
+    ) -> None:
+        """Try again later, and after several tries give this due time up; the next one is planned as ever."""
+        words = f"{type(error).__name__}: {error}"
+        _log.error("job_failed", job=job.id, kind=job.kind, constellation=house, exc_info=error)
+
+        def work(tx: Tx) -> None:
+            held = jobs.get(tx, job.id)
+            if held is None:
+                return
+            attempts = held.attempts if held.holder == self._holder else held.attempts + 1
+            if attempts < MAX_ATTEMPTS:
+                wait = _WAITS[min(attempts, len(_WAITS)) - 1]
+                jobs.hold(tx, job.id, now + wait, f"failed {attempts} times, tried again: {words}", attempts)
+                return
+            trigger = triggers.load(held.trigger)
+            after = triggers.next_run(trigger, now)
+            jobs.complete(tx, held, Completion(held.next_at or now, "failed", words, after), now)
+
+        await database.write(_HOLD, work)
+
+
+def _firing(tx: Tx, job: Job, house: ConstellationId, now: datetime) -> Firing | None:
+    """How a job that has to be looked at fires now; one whose grace is over is completed as skipped, and None."""
+    if job.asked_at is not None:
+        return Firing(job, house, now, now, asked=True)
+    if job.next_at is None or job.status is not jobs.Status.ACTIVE:
+        jobs.release(tx, job.id)
+        return None
+    match decide(triggers.load(job.trigger), job.next_at, job.grace, now):
+        case Run(due, missed):
+            return Firing(job, house, due, now, missed)
+        case Skip(due, missed, after):
+            words = f"{missed} due times up to {due:%Y-%m-%d %H:%M} UTC were skipped: it was too late for them"
+            jobs.complete(tx, job, Completion(due, "skipped", words, after), now)
+            _log.warning("job_skipped", job=job.id, missed=missed, due=due.isoformat())
+            return None
+        case Wait(until):  # only its hold was over, or the clock went back a little
+            jobs.plan(tx, job.id, until)
+            return None
+
+
+def _completion(firing: Firing, detail: str) -> Completion:
+    after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
+    if not firing.late:
+        return Completion(firing.due, "run", detail, after, planned=not firing.asked)
+    late = f"late by {_span(firing.late)}, for {firing.missed} due times" if firing.missed > 1 else ""
+    late = late or f"late by {_span(firing.late)}"
+    _log.warning("job_late", job=firing.job.id, late=str(firing.late), missed=firing.missed)
+    return Completion(firing.due, "late", f"{late}; {detail}" if detail else late, after)
+
+
+def _span(late: timedelta) -> str:
+    hours, minutes = divmod(int(late.total_seconds()) // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def _peek(path: Path) -> tuple[datetime | None, datetime | None]:
+    raw = connect(path, read_only=True)
+    try:
+        rows = Rows(raw)
+        return jobs.earliest(rows), jobs.newest_run(rows)
+    finally:
+        raw.close()

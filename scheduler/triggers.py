@@ -1,0 +1,179 @@
+"""When something is due: once, at intervals, by a crontab line, or by a rule of RFC 5545. Values, and pure functions.
+
+`next_run` gives the first moment after another. A trigger is stored as JSON text (`dump` and `load`) and checked when
+it is made (`require`), so that nothing that can never happen, or costs more than it may to compute, is ever stored.
+"""
+
+import functools
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias, assert_never
+
+from memory.clock import from_text, to_text
+from memory.errors import Refused
+from scheduler.cron import Crontab, read_crontab
+from scheduler.recurrence import Rule, check_rule
+from scheduler.zones import instant, zone_of
+
+SHORTEST = timedelta(seconds=1)
+_MOST_COUNTED = 1_000  # due times that were missed and are counted one by one
+_GAP = timedelta(hours=3)  # more than any clock is ever moved by
+_PARTS = "FREQ INTERVAL COUNT UNTIL BYDAY BYMONTHDAY BYMONTH BYHOUR BYMINUTE BYSETPOS BYYEARDAY BYWEEKNO WKST"
+
+
+@dataclass(frozen=True)
+class At:
+    """Once. `when` is in UTC."""
+
+    when: datetime
+
+
+@dataclass(frozen=True)
+class Every:
+    """At intervals in the phase of `start`, whatever clocks on walls do."""
+
+    interval: timedelta
+    start: datetime
+
+
+@dataclass(frozen=True)
+class Cron:
+    """By a crontab line, on the clocks of a zone."""
+
+    line: str
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Recurring:
+    """By a rule of RFC 5545 from `start` on (naive: as clocks of the zone show it), each time `ahead` before it."""
+
+    rule: str
+    start: datetime
+    zone: str
+    ahead: timedelta = timedelta()
+
+
+Trigger: TypeAlias = At | Every | Cron | Recurring
+
+
+def next_run(trigger: Trigger, after: datetime) -> datetime | None:
+    """The first moment after `after` at which it is due, in UTC; None when there is none."""
+    match trigger:
+        case At(when):
+            return when if when > after else None
+        case Every(interval, start):
+            return start + ((after - start) // interval + 1) * interval
+        case Cron(line, zone):
+            return _crontab(line, zone).following(after)
+        case Recurring():
+            return _recurrence(trigger, after)
+        case _:
+            assert_never(trigger)
+
+
+def due_between(trigger: Trigger, first: datetime, last: datetime, most: int = 10_000) -> list[datetime]:
+    """The due moments after `first` up to `last`, at most the first so many."""
+    found: list[datetime] = []
+    moment = next_run(trigger, first)
+    while moment is not None and moment <= last and len(found) < most:
+        found.append(moment)
+        moment = next_run(trigger, moment)
+    return found
+
+
+def newest_due(trigger: Trigger, first: datetime, now: datetime) -> tuple[datetime, int]:
+    """Of what was due from `first` on, itself due, until now: the newest, and how many there were."""
+    if isinstance(trigger, Every):
+        times = (now - first) // trigger.interval
+        return first + times * trigger.interval, times + 1
+    others = due_between(trigger, first, now, _MOST_COUNTED)
+    if len(others) < _MOST_COUNTED:
+        return (others[-1] if others else first), len(others) + 1
+    for back in (timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(days=366), now - first):
+        if recent := due_between(trigger, max(first, now - back), now, 2 * _MOST_COUNTED):
+            return recent[-1], len(others) + 1
+    return others[-1], len(others) + 1
+
+
+def require(trigger: Trigger, now: datetime) -> datetime:
+    """When it is due first. Raises Refused, in words, for what cannot be or never happens."""
+    match trigger:
+        case Every(interval) if interval < SHORTEST:
+            raise Refused("an interval has at least a second")
+        case Recurring(rule):
+            check_rule(rule)
+        case _:
+            pass
+    found = next_run(trigger, now)
+    if found is None:
+        raise Refused("that lies in the past" if isinstance(trigger, At) else "that never happens from now on")
+    return found
+
+
+def dump(trigger: Trigger) -> str:
+    """As it is stored."""
+    match trigger:
+        case At(when):
+            return json.dumps({"at": to_text(when)})
+        case Every(interval, start):
+            return json.dumps({"every": interval.total_seconds(), "start": to_text(start)})
+        case Cron():
+            return json.dumps({"cron": trigger.line, "zone": trigger.zone})
+        case Recurring():
+            kept = asdict(trigger) | {"start": trigger.start.isoformat(), "ahead": trigger.ahead.total_seconds()}
+            return json.dumps(kept)
+        case _:
+            assert_never(trigger)
+
+
+def load(text: str) -> Trigger:
+    """Back from `dump`."""
+    kept = json.loads(text)
+    if "at" in kept:
+        return At(from_text(kept["at"]))
+    if "every" in kept:
+        return Every(timedelta(seconds=kept["every"]), from_text(kept["start"]))
+    if "cron" in kept:
+        return Cron(kept["cron"], kept["zone"])
+    ahead = timedelta(seconds=kept["ahead"])
+    return Recurring(kept["rule"], datetime.fromisoformat(kept["start"]), kept["zone"], ahead)
+
+
+def words(trigger: Trigger) -> str:
+    """For a person."""
+    match trigger:
+        case At(when):
+            return f"once, {when:%Y-%m-%d %H:%M} UTC"
+        case Every(interval):
+            return f"every {_interval(interval)}"
+        case Cron(line, zone):
+            return f"{line} ({zone})"
+        case Recurring(rule, _start, zone):
+            return f"{rule} ({zone})"
+        case _:
+            assert_never(trigger)
+
+
+def _interval(interval: timedelta) -> str:
+    seconds = interval.total_seconds()
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
+
+
+@functools.lru_cache(maxsize=1024)
+def _crontab(line: str, zone: str) -> Crontab:
+    return read_crontab(line, zone)
+
+
+def _recurrence(trigger: Recurring, after: datetime) -> datetime | None:
+    zone = zone_of(trigger.zone)
+    around = (after + trigger.ahead).astimezone(zone).replace(tzinfo=None) - _GAP
+    for wall in Rule(trigger.rule, trigger.start, trigger.zone).walls(around):
+        moment = instant(wall, zone) - trigger.ahead
+        if moment > after:
+            return moment
+    return None

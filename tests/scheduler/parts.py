@@ -1,0 +1,97 @@
+"""A data folder with jobs, a clock that is moved by hand, and kinds that note what they did."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from memory import jobs
+from memory.constellation import Constellations
+from memory.database import Tx
+from memory.faults import commit_point
+from memory.ids import ConstellationId, PersonId
+from memory.jobs import Job, NewJob
+from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
+from scheduler.runner import Runner
+from scheduler.triggers import Trigger, dump, next_run
+
+PUT = commit_point("test.job_put")
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@dataclass
+class Clock:
+    """Moved by hand."""
+
+    now: datetime = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass
+class Ground:
+    """One constellation, its runner, and what ran."""
+
+    constellations: Constellations
+    house: ConstellationId
+    runner: Runner
+    clock: Clock
+    fired: list[Firing] = field(default_factory=list)
+    again: datetime | None = None
+    fail: Exception | None = None
+
+    def note(self, _tx: Tx, firing: Firing) -> Done:
+        if self.fail is not None:
+            raise self.fail
+        self.fired.append(firing)
+        return Done("noted", self.again)
+
+    async def work(self, firing: Firing) -> str:
+        if self.fail is not None:
+            raise self.fail
+        self.fired.append(firing)
+        return "worked"
+
+    async def put(self, identifier: str, trigger: Trigger, kind: str = "note", grace: timedelta | None = None) -> None:
+        first = next_run(trigger, self.clock() - timedelta(microseconds=1)) or self.clock()
+        new = NewJob(identifier, kind, dump(trigger), first, grace=grace)
+        async with self.constellations.use(self.house) as database:
+            await database.write(PUT, lambda tx: jobs.put(tx, new, self.clock()))
+        self.runner.changed(self.house)
+
+    async def job(self, identifier: str) -> Job:
+        async with self.constellations.use(self.house) as database:
+            found = await database.read(lambda rows: jobs.get(rows, identifier))
+        assert found is not None
+        return found
+
+    async def pass_by(self, span: timedelta, step: timedelta) -> None:
+        """Let time go by, waking when something is due, and not before `step` has passed."""
+        end = self.clock.now + span
+        due = await self.tick()
+        while self.clock.now < end:
+            self.clock.now = min(max(due or end, self.clock.now + step), end)
+            due = await self.tick()
+
+    async def tick(self) -> datetime | None:
+        await self.runner.tick()
+        await self.runner.settled()
+        return await self.runner.tick()
+
+    def runs(self, identifier: str) -> list[Firing]:
+        return [firing for firing in self.fired if firing.job.id == identifier]
+
+
+@asynccontextmanager
+async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Ground]:
+    """The ground in a folder; again in the same folder, it is another process's."""
+    clock = clock or Clock()
+    async with Constellations.open(folder, clock) as constellations:
+        house = await constellations.ensure("home", PersonId("terminal:owner"))
+        runner = Runner(constellations, Kinds(), clock)
+        made = Ground(constellations, house.id, runner, clock)
+        runner.kinds.add(Queueing("note", made.note))
+        runner.kinds.add(Working("work", made.work))
+        yield made

@@ -1,0 +1,253 @@
+"""Jobs as they run: on time, late, skipped, failing, asked for, in two processes, with a clock that is set back."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from memory import jobs
+from memory.database import Tx
+from memory.ids import ConstellationId
+from memory.jobs import Status
+from scheduler.jobs import Done, Firing, Queueing
+from scheduler.runner import LEASE, MAX_ATTEMPTS
+from scheduler.triggers import At, Cron, Every
+from tests.scheduler.parts import NOON, PUT, Clock, Ground, ground
+
+HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Ground]:
+    async with ground(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def quietly() -> Iterator[None]:
+    """Tracebacks of failures that are meant are not written out."""
+    with capture_logs():
+        yield
+
+
+async def test_26_hours_and_then_three_days_away(here: Ground) -> None:
+    await here.put("hourly", Every(HOUR, NOON))
+    await here.put("daily", Cron("0 4 * * *"))
+    await here.put("once", At(NOON + 5 * HOUR))
+    await here.pass_by(26 * HOUR, MINUTE)
+    assert [len(here.runs(name)) for name in ("hourly", "daily", "once")] == [27, 1, 1]
+    assert all(firing.late == timedelta() and firing.missed == 1 for firing in here.fired)
+    assert (await here.job("once")).status is Status.DONE
+
+    here.fired.clear()
+    await here.pass_by(3 * DAY, 3 * DAY)
+    assert sorted((firing.job.id, firing.missed) for firing in here.fired) == [("daily", 3), ("hourly", 72)]
+    (daily,) = here.runs("daily")
+    assert daily.due == datetime(2026, 3, 6, 4, tzinfo=UTC)
+    assert (await here.job("daily")).last_outcome == "late"
+    assert "late by 10 h 0 min, for 3 due times; noted" in (await here.job("daily")).last_detail
+    assert (await here.job("daily")).next_at == datetime(2026, 3, 7, 4, tzinfo=UTC)
+
+
+async def test_what_is_too_late_is_skipped_and_says_so(here: Ground) -> None:
+    await here.put("patrol", Cron("0 9 * * *"), grace=HOUR)
+    await here.pass_by(3 * DAY, 3 * DAY)
+    assert here.fired == []
+    job = await here.job("patrol")
+    assert job.last_outcome == "skipped"
+    assert "3 due times up to 2026-03-05 09:00 UTC were skipped" in job.last_detail
+    assert job.next_at == datetime(2026, 3, 6, 9, tzinfo=UTC)
+
+
+async def test_a_job_that_is_once_and_too_late_is_over_and_still_there(here: Ground) -> None:
+    await here.put("once", At(NOON + HOUR), grace=HOUR)
+    await here.pass_by(3 * DAY, 3 * DAY)
+    job = await here.job("once")
+    assert (job.status, job.last_outcome) == (Status.DONE, "skipped")
+
+
+async def test_two_processes_on_one_database_run_it_once(tmp_path: Path) -> None:
+    clock = Clock()
+    async with ground(tmp_path, clock) as one, ground(tmp_path, clock) as other:
+        for number in range(20):
+            await one.put(f"q{number}", At(NOON + HOUR), "note")
+            await one.put(f"w{number}", At(NOON + HOUR), "work")
+        await one.runner.tick()
+        clock.now += HOUR
+        await asyncio.gather(one.runner.tick(), other.runner.tick())
+        await asyncio.gather(one.runner.settled(), other.runner.settled())
+        ran = sorted(firing.job.id for firing in (*one.fired, *other.fired))
+        assert ran == sorted([f"q{number}" for number in range(20)] + [f"w{number}" for number in range(20)])
+
+
+async def test_work_that_was_cut_off_is_done_again_when_its_lease_is_over(tmp_path: Path) -> None:
+    clock = Clock()
+    async with ground(tmp_path, clock) as one:
+        await one.put("w", At(NOON), "work")
+        async with one.constellations.use(one.house) as database:
+            await database.write(PUT, lambda tx: jobs.claim(tx, "w", "somebody who died", NOON, NOON + LEASE))
+        await one.runner.tick()
+        await one.runner.settled()
+        assert one.fired == []
+        clock.now += LEASE
+        await one.runner.tick()
+        await one.runner.settled()
+        assert [firing.job.id for firing in one.fired] == ["w"]
+        assert (await one.job("w")).status is Status.DONE
+
+
+@pytest.mark.parametrize("kind", ["note", "work"])
+async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(here: Ground, kind: str) -> None:
+    here.fail = ValueError("no such thing")
+    await here.put("daily", Every(DAY, NOON), kind)
+    await here.tick()
+    job = await here.job("daily")
+    assert job.attempts == 1
+    assert "failed 1 times, tried again: ValueError: no such thing" in job.last_detail
+    await here.pass_by(6 * HOUR, MINUTE)
+    job = await here.job("daily")
+    assert (job.last_outcome, job.attempts, job.status) == ("failed", 0, Status.ACTIVE)
+    assert job.next_at == NOON + DAY
+
+    here.fail = None
+    await here.pass_by(DAY, HOUR)
+    assert len(here.fired) == 1
+    assert MAX_ATTEMPTS == 5
+
+
+async def test_a_job_that_failed_for_good_stays_to_be_seen(here: Ground) -> None:
+    here.fail = ValueError("no such thing")
+    await here.put("once", At(NOON))
+    await here.pass_by(6 * HOUR, MINUTE)
+    assert (await here.job("once")).status is Status.FAILED
+
+
+async def test_one_that_fails_keeps_no_other_from_running(here: Ground) -> None:
+    def fail(_tx: Tx, _firing: Firing) -> Done:
+        raise ValueError("no such thing")
+
+    here.runner.kinds.add(Queueing("broken", fail))
+    await here.put("a", At(NOON), "broken")
+    await here.put("b", At(NOON))
+    await here.runner.tick()
+    assert [firing.job.id for firing in here.fired] == ["b"]
+
+
+async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
+    await here.put("strange", At(NOON), "of another version")
+    await here.runner.tick()
+    job = await here.job("strange")
+    assert (job.status, job.held_until) == (Status.ACTIVE, NOON + HOUR)
+    assert "nothing here knows how" in job.last_detail
+    here.runner.kinds.add(Queueing("of another version", here.note))
+    await here.pass_by(HOUR, HOUR)
+    assert len(here.fired) == 1
+
+
+async def test_a_handler_may_want_to_be_asked_again(here: Ground) -> None:
+    here.again = NOON + 3 * HOUR
+    await here.put("quiet", At(NOON))
+    await here.runner.tick()
+    assert (await here.job("quiet")).status is Status.ACTIVE
+    here.again = None
+    here.fired.clear()
+    await here.pass_by(3 * HOUR, MINUTE)
+    (firing,) = here.fired
+    assert (firing.now, firing.due) == (NOON + 3 * HOUR, NOON)
+
+
+async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Ground) -> None:
+    await here.put("hourly", Every(HOUR, NOON + HOUR))
+    async with here.constellations.use(here.house) as database:
+        await database.write(PUT, lambda tx: jobs.pause(tx, "hourly"))
+        await here.pass_by(5 * HOUR, HOUR)
+        assert here.fired == []
+        await database.write(PUT, lambda tx: jobs.ask(tx, "hourly", here.clock()))
+    here.runner.changed(here.house)
+    await here.runner.tick()
+    (firing,) = here.fired
+    assert firing.asked
+    job = await here.job("hourly")
+    assert (job.status, job.asked_at, job.last_outcome) == (Status.PAUSED, None, "run")
+
+
+async def test_one_that_is_asked_for_keeps_its_plan(here: Ground) -> None:
+    await here.put("daily", Every(DAY, NOON + HOUR))
+    async with here.constellations.use(here.house) as database:
+        await database.write(PUT, lambda tx: jobs.ask(tx, "daily", here.clock()))
+    here.runner.changed(here.house)
+    await here.runner.tick()
+    assert len(here.fired) == 1
+    assert (await here.job("daily")).next_at == NOON + HOUR
+
+
+async def test_a_clock_that_is_set_back_while_running_silences_nothing(here: Ground) -> None:
+    await here.put("hourly", Every(HOUR, NOON))
+    await here.pass_by(2 * HOUR, MINUTE)
+    here.fired.clear()
+    here.clock.now -= 5 * DAY
+    await here.runner.tick()
+    await here.pass_by(2 * HOUR, MINUTE)
+    assert len(here.fired) == 2
+
+
+async def test_a_clock_that_is_adjusted_repeats_nothing(here: Ground) -> None:
+    await here.put("daily", Cron("0 12 * * *"))
+    await here.runner.tick()
+    here.clock.now -= timedelta(seconds=5)
+    await here.pass_by(MINUTE, timedelta(seconds=1))
+    assert len(here.fired) == 1
+
+
+async def test_at_a_start_the_index_is_as_the_files_are(tmp_path: Path) -> None:
+    clock = Clock()
+    async with ground(tmp_path, clock) as one:
+        await one.put("soon", At(NOON + HOUR))  # and nobody lives to index it
+    clock.now += 2 * HOUR
+    async with ground(tmp_path, clock) as other:
+        task = asyncio.create_task(other.runner.run())
+        async with asyncio.timeout(20):
+            while not other.fired:
+                await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert other.fired[0].late == HOUR
+
+
+async def test_what_is_made_while_it_sleeps_wakes_it(here: Ground) -> None:
+    here.clock.now = datetime.now(tz=UTC)
+    task = asyncio.create_task(here.runner.run())
+    await asyncio.sleep(0)
+    await here.put("soon", At(here.clock.now))
+    async with asyncio.timeout(20):
+        while not here.fired:
+            await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
+    here: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.constellations._limit = 0  # none stays open that nobody uses
+    await here.put("far", At(NOON + 30 * DAY))
+    await here.runner.tick()
+    assert here.constellations.open_now() == []
+    opened: list[ConstellationId] = []
+    use = here.constellations.use
+
+    def watched(house: ConstellationId) -> object:
+        opened.append(house)
+        return use(house)
+
+    monkeypatch.setattr(here.constellations, "use", watched)
+    await here.pass_by(DAY, HOUR)
+    assert opened == []
+
+
+def test_a_kind_is_known_once(here: Ground) -> None:
+    with pytest.raises(ValueError, match="already"):
+        here.runner.kinds.add(Queueing("note", here.note))
