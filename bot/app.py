@@ -35,7 +35,8 @@ from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.steering import open_steering
 from bot.thinking import Thinking, open_models
-from bot.tools import make_tools
+from bot.tools import make_tools, web_tools
+from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
 from bot.upkeep import open_schedule
 from bot.watchers import Broadcast, Typing
@@ -121,6 +122,7 @@ class _Ground:
     events: Broadcast
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     """By source; filled last: front ends are given what acts through the router."""
+    emergency: EmergencyHaltTool = field(default_factory=EmergencyHaltTool)
 
 
 @asynccontextmanager
@@ -167,6 +169,7 @@ async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
     people = approvals.people
     halt = Halt(ground.constellations, router, people, clock, config.approvals.halt_phrase)
     router.on_message, router.before_storing = halt.hear, halt.keep
+    ground.emergency.stop = halt.stop
     await halt.restore()
     settle = functools.partial(router.taken_in, _SETTLE_SECONDS)
     community = await open_community(config, approvals, (ground.folder.path, clock), settle, router.moved)
@@ -197,7 +200,7 @@ def _kit(ground: _Ground) -> Kit:
     config, limits = ground.config, ground.config.limits
     return Kit(
         model=ground.thinking.choose,
-        tools=make_tools(ground.endpoints),
+        tools=make_tools(ground.endpoints, ground.emergency, *web_tools(config.web)),
         package=lambda source, text: package(text, ground.endpoints[source].split, ground.endpoints[source].form),
         too_long=lambda source, text: too_long(text, ground.endpoints[source].split, ground.endpoints[source].form),
         redact=Redactor(config.secrets()).text,

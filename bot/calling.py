@@ -148,6 +148,7 @@ class Caller:
     def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool) -> None:
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
+        turns.lower_trust(tx, turn, outcome.trust)
         body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets}

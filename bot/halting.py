@@ -77,6 +77,11 @@ class Halt:
             return f"Everything is halted already, since {before}."
         return "Halted: nothing is answered and nothing is sent until it is released. What arrives is kept."
 
+    async def stop(self, why: str) -> None:
+        """Stop everything for a reason that those in charge agreed to, and store it, however long that takes."""
+        self._stop(why)
+        await self.keep()
+
     async def release(self, who: Approver) -> str:
         """Go on; gives words for who asked. Raises UserError for those who may not."""
         self._check(who)

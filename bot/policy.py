@@ -7,9 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum, StrEnum
+from typing import Literal, TypeAlias
 
 from bot.errors import UserError
-from memory.audience import OWNER, Audience, Scope, Trust
+from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.ids import PersonId
 from memory.requests import Kind, Need, Request, Status, Verdict, may_answer
 from memory.turns import Turn
@@ -169,6 +170,10 @@ def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], 
     return people.in_charge, people.quorum
 
 
+Asks: TypeAlias = Literal["never", "private", "always"]
+"""Whether calls of a tool ask whoever they are made for; "private": where not everybody may know what is said."""
+
+
 @dataclass(frozen=True)
 class Caution:
     """When calls of a tool are asked for, whatever they say, and what a lasting yes to one is bound to.
@@ -177,6 +182,7 @@ class Caution:
     """
 
     trusted: Trust = Trust.WEB
+    asks: Asks = "never"
     bound: tuple[str, ...] | None = None
     once_only: bool = False
 
@@ -190,6 +196,10 @@ def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution
         reason = f"the agent's rules want a yes before {tool}"
     elif turn.trust < caution.trusted:
         reason = f"{tool} was called for somebody who is not trusted with it ({turn.trust.name.lower()})"
+    elif caution.asks == "always":
+        reason = f"{tool} is never called without a yes"
+    elif caution.asks == "private" and turn.scope.audience != PUBLIC:
+        reason = f"{tool} could carry out of here what not everybody may know"
     else:
         return None
     return Need(Kind.TOOL, tool, reason, once_only=caution.once_only)

@@ -143,6 +143,11 @@ def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> 
     tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (lowest, turn.id))
 
 
+def lower_trust(tx: Tx, turn: Turn, trust: Trust) -> None:
+    """Trust the turn no further than that: it took in words of such a source."""
+    tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (int(trust), turn.id))
+
+
 def steps(rows: Rows, turn: TurnId) -> list[Step]:
     """What the turn has done so far, in order; raises ValueError for steps of a newer program."""
     found = []

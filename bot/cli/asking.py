@@ -17,7 +17,8 @@ from bot.houses import open_house
 from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.steering import open_steering
-from bot.tools import make_tools
+from bot.tools import make_tools, web_tools
+from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
 from bot.upkeep import open_schedule
 from bot.why import Why
@@ -59,7 +60,13 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 Remembering(constellations, house, approvals.people, utc_now, config.memory.checkpoints()),
                 Costs(constellations, house, approvals.people, utc_now),
                 Archive(constellations, house, approvals.people, utc_now),
-                Granting(constellations, house, approvals.people, utc_now, make_tools({})),
+                Granting(
+                    constellations,
+                    house,
+                    approvals.people,
+                    utc_now,
+                    make_tools({}, EmergencyHaltTool(), *web_tools(config.web)),
+                ),
                 Why(constellations, house, approvals.people, utc_now),
                 Outbox(constellations, house, approvals.people, lambda: None),
                 open_schedule(config, approvals, utc_now),

@@ -21,6 +21,7 @@ from bot.config.sections import (
     People,
     ScheduleSettings,
     TerminalSettings,
+    Web,
     default_blocks,
 )
 from bot.config.values import KEY_OF_PROVIDER, OFFLINE, Mode
@@ -45,6 +46,7 @@ __all__ = [
     "People",
     "ScheduleSettings",
     "TerminalSettings",
+    "Web",
     "default_blocks",
     "load_config",
     "load_here",

@@ -31,6 +31,7 @@ from bot.config.sections import (
     ModelSettings,
     ScheduleSettings,
     TerminalSettings,
+    Web,
 )
 from bot.config.values import (
     EXTRA_OF_PROVIDER,
@@ -99,6 +100,7 @@ class Config(Section):
     memory: Memory
     schedule: ScheduleSettings
     limits: Limits
+    web: Web
     discord_token: SecretStr | None
     discord_owner: str
     """Discord id of the owner; empty when nobody on Discord is."""
@@ -154,6 +156,10 @@ class Config(Section):
             found["discord"] = "DISCORD_TOKEN"
         elif not self.discord_owner:
             found["owner on Discord"] = "DISCORD_OWNER_ID"
+        if not self.web.fetch:
+            found["reading the web"] = "[web] fetch"
+        if not self.web.search:
+            found["searching the web"] = "[web] search"
         return found
 
     def secrets(self) -> tuple[str, ...]:

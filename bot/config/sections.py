@@ -28,9 +28,11 @@ from bot.config.values import (
     check_merge,
     check_model,
     check_own_embedding,
+    check_own_url,
     check_zone,
 )
 from bot.groups import settings as patterns
+from bot.policy import Asks
 from bot.rules import ToolRule
 from memory import block_shortening
 from memory.block_log import CheckpointPolicy
@@ -39,8 +41,17 @@ from memory.schemas import TEXT, Schema, TextSchema, outline
 from memory.templates import TEMPLATES, beginning
 from scheduler.zones import local_zone
 
-TOOLS = ("context", "recall", "search", "send_message")
-"""Every tool there is; an agent has all of them unless its table names some."""
+TOOLS = (
+    "calculate",
+    "context",
+    "emergency_halt",
+    "recall",
+    "search",
+    "send_message",
+    "web_fetch",
+    "web_search",
+)
+"""Every tool there is; an agent has all of them unless its table names some. The web's are there when switched on."""
 DEFAULT_PROMPT = """\
 You are {name}, a companion with a memory of your own. Your core blocks are always before you; older talk and notes \
 are found with `search` and `recall`. Write down what will matter later with `context` and `recall`, in few words and \
@@ -303,6 +314,15 @@ class Limits(Section):
     all_per_hour: int = Field(default=3000, ge=0)
 
 
+class Web(Section):
+    """What agents may read of the web."""
+
+    fetch: bool = False
+    search: Annotated[str, AfterValidator(check_own_url)] = ""
+    """The address of a SearXNG server; empty: no searching."""
+    ask: Asks = "always"
+
+
 class FileSettings(Section):
     """The whole TOML file."""
 
@@ -317,3 +337,4 @@ class FileSettings(Section):
     memory: Memory = Memory()
     schedule: ScheduleSettings = ScheduleSettings()
     limits: Limits = Limits()
+    web: Web = Web()

@@ -47,6 +47,10 @@ def check_url(text: str) -> str:
     raise ValueError('a URL such as "http://127.0.0.1:11434/v1"')
 
 
+def check_own_url(text: str) -> str:
+    return check_url(text) if text else text
+
+
 def check_embedding(text: str) -> str:
     if is_choice(text):
         return text

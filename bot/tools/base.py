@@ -17,6 +17,7 @@ from bot.errors import ToolError
 from bot.models.base import Call, ToolSpec
 from bot.policy import Caution
 from memory.agents import Agent
+from memory.audience import Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.database import Rows, Tx
 from memory.ids import MessageId
@@ -63,6 +64,8 @@ class Outcome:
     text: str
     data: Any = None
     uses: tuple[tuple[UseKind, str], ...] = ()
+    trust: Trust = Trust.SYSTEM
+    """How far what came may be trusted: the turn is trusted no further from then on."""
     forgets: bool = False
     """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
 

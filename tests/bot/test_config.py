@@ -313,10 +313,11 @@ def test_a_file_of_settings_whose_name_cannot_be_one_is_named(tmp_path: Path) ->
 
 
 def test_what_is_not_configured_is_known_with_the_setting_that_would_do_it(tmp_path: Path) -> None:
-    assert load_config({}, tmp_path).unset() == {"language model": "CARINA_MODEL", "discord": "DISCORD_TOKEN"}
+    web = {"reading the web": "[web] fetch", "searching the web": "[web] search"}
+    assert load_config({}, tmp_path).unset() == {"language model": "CARINA_MODEL", "discord": "DISCORD_TOKEN", **web}
     environ = {"CARINA_MODEL": "openai:x", "OPENAI_API_KEY": SECRET, "DISCORD_TOKEN": SECRET}
-    assert load_config(environ, tmp_path).unset() == {"owner on Discord": "DISCORD_OWNER_ID"}
-    assert load_config({**environ, "DISCORD_OWNER_ID": "7"}, tmp_path).unset() == {}
+    assert load_config(environ, tmp_path).unset() == {"owner on Discord": "DISCORD_OWNER_ID", **web}
+    assert load_config({**environ, "DISCORD_OWNER_ID": "7"}, tmp_path).unset() == web
     toml = '[[agents]]\nname = "Iris"\nmodel = "openai:x"\n'
     assert "language model" not in loaded(tmp_path, toml, {"OPENAI_API_KEY": SECRET}).unset()
 

@@ -1,0 +1,169 @@
+"""Fetching one URL from the public network and from nowhere else.
+
+Names are resolved here, once for each connection, every address is vetted, and the connection goes to the address that
+was vetted: neither a redirect nor a name that answers differently the second time leads inside. No cookies, no
+credentials, no proxy of the environment; every step has a time limit, every answer a size limit.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+import httpcore
+
+from sources.web.pages import Page, WebRefused
+
+_SECONDS = 20.0
+_CONNECT_SECONDS = 8.0
+_MOST_BYTES = 1_500_000
+_MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_AGENT = "Carina (self-hosted chat bot)"
+_CARRYING = tuple(ipaddress.ip_network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48"))
+"""IPv6 networks whose addresses end in an IPv4 one: RFC 4291 (2.5.5.1), RFC 6052, RFC 8215."""
+
+Vet = Callable[[str], bool]
+"""Whether an IP address may be connected to."""
+Resolve = Callable[[str, int], Awaitable[Iterable[str]]]
+"""The IP addresses of a host for a port."""
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the public internet, after the IANA registries that Python's ipaddress holds.
+
+    IPv6 addresses that carry an IPv4 one (mapped, 6to4, Teredo, NAT64) are judged by that one too.
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    inner: list[ipaddress.IPv4Address | None] = []
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return is_public(str(found.ipv4_mapped))
+        if any(found in network for network in _CARRYING):
+            inner.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
+        inner += [found.sixtofour, *(found.teredo or ())]
+    return all(each.is_global and not each.is_multicast for each in (found, *filter(None, inner)))
+
+
+async def resolve(host: str, port: int) -> Iterable[str]:
+    """Ask the system's resolver."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return dict.fromkeys(str(address[4][0]) for address in found)
+
+
+class _VettedNetwork(httpcore.AsyncNetworkBackend):
+    """Connects to vetted addresses only. The name stays the request's, so certificates are checked against it."""
+
+    def __init__(self, vet: Vet, resolving: Resolve) -> None:
+        self._vet, self._resolving = vet, resolving
+        self._plain = httpcore.AnyIOBackend()
+
+    async def connect_tcp(self, host: str, port: int, *given: Any, **named: Any) -> httpcore.AsyncNetworkStream:
+        addresses = list(await self._resolving(host, port))
+        if not addresses or not all(map(self._vet, addresses)):
+            raise WebRefused(f"{host} is not a place of the public web, so it is not read.")
+        for address in addresses[:-1]:
+            try:
+                return await self._plain.connect_tcp(address, port, *given, **named)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        return await self._plain.connect_tcp(addresses[-1], port, *given, **named)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class Reader:
+    """Fetches pages. `vet` and `resolving` are there for tests of what is refused; no setting reaches them."""
+
+    def __init__(self, vet: Vet = is_public, resolving: Resolve = resolve) -> None:
+        self._vet, self._resolving = vet, resolving
+
+    async def fetch(self, url: str, accept: str = "text/html, text/*;q=0.9, application/json;q=0.8") -> Page:
+        """The page at a URL, through at most five redirects. Raises WebRefused in words for the model."""
+        network = _VettedNetwork(self._vet, self._resolving)
+        try:
+            async with (
+                asyncio.timeout(_SECONDS),
+                httpcore.AsyncConnectionPool(network_backend=network, max_keepalive_connections=0) as pool,
+            ):
+                for _ in range(_MOST_REDIRECTS + 1):
+                    page, onward = await _one(pool, _checked(url), accept)
+                    if onward is None:
+                        return page
+                    url = urljoin(url, onward)
+        except TimeoutError as error:
+            raise WebRefused(f"{_host(url)} took longer than {_SECONDS:g} seconds.") from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError) as error:
+            raise WebRefused(f"{_host(url)} could not be read: {_brief(error)}.") from error
+        raise WebRefused(f"{_host(url)} leads on and on: more than {_MOST_REDIRECTS} redirects.")
+
+
+def _checked(url: str) -> SplitResult:
+    """The parts of a URL that may be read. Raises WebRefused."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError as error:
+        raise WebRefused(f"{url[:200]!r} is not a URL: {error}.") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise WebRefused(f"{url[:200]!r} is not a URL of the web, such as https://example.org/page.")
+    if parts.username or parts.password:
+        raise WebRefused("A URL with a user name or a password is not read.")
+    return parts
+
+
+async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: str) -> tuple[Page, str | None]:
+    """One answer, and where it leads on to."""
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    host = _ascii(parts.hostname or "")
+    url = httpcore.URL(
+        scheme=parts.scheme.encode(),
+        host=host.encode(),
+        port=parts.port,
+        target=quote(target, safe="/?&=%:@!$'()*+,;~-._[]").encode(),
+    )
+    limits = {"connect": _CONNECT_SECONDS, "read": _SECONDS, "write": _CONNECT_SECONDS, "pool": _CONNECT_SECONDS}
+    # Nothing is compressed, so that what arrives is what was counted.
+    named = f"[{host}]" if ":" in host else host
+    shown = named if parts.port is None else f"{named}:{parts.port}"
+    headers = {"Host": shown, "Accept": accept, "Accept-Encoding": "identity", "User-Agent": _AGENT}
+    async with pool.stream("GET", url, headers=list(headers.items()), extensions={"timeout": limits}) as answer:
+        found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
+        if answer.status in _REDIRECTS and found.get("location"):
+            return Page(parts.geturl(), answer.status, "", b""), found["location"]
+        if found.get("content-encoding", "identity").lower() != "identity":
+            raise WebRefused(f"{host} answered compressed though it was asked not to.")
+        body = bytearray()
+        async for chunk in answer.aiter_stream():
+            body += chunk
+            if len(body) >= _MOST_BYTES:
+                break
+        whole = len(body) < _MOST_BYTES
+        return Page(
+            parts.geturl(), answer.status, found.get("content-type", ""), bytes(body[:_MOST_BYTES]), whole
+        ), None
+
+
+def _ascii(host: str) -> str:
+    try:
+        return host if host.isascii() else host.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise WebRefused(f"{host[:100]!r} is not a name of the web.") from error
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "the page"
+    except ValueError:
+        return "the page"
+
+
+def _brief(error: Exception) -> str:
+    words = str(error).splitlines()
+    return words[0][:200] if words and words[0] else type(error).__name__

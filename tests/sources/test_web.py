@@ -1,0 +1,179 @@
+"""Reading the web: what is public is read, and nothing leads inside."""
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import pytest
+
+from sources.web import PageText, Reader, Searching, WebRefused, is_public, read_text
+from sources.web.reading import resolve
+from tests.sources.web_server import here_or_public, small_web
+
+INSIDE = [
+    "127.0.0.1",
+    "127.8.8.8",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",
+    "198.18.0.1",
+    "192.0.0.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "fe80::1%eth0",
+    "fc00::1",
+    "ff02::1",
+    "::ffff:10.0.0.1",
+    "::7f00:1",
+    "64:ff9b::a00:1",
+    "64:ff9b:1::a00:1",
+    "2002:7f00:1::",
+    "no address",
+]
+
+
+@pytest.mark.parametrize("address", INSIDE)
+def test_an_address_inside_is_not_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
+)
+def test_an_address_of_the_internet_is(address: str) -> None:
+    assert is_public(address)
+
+
+async def text_of(path: str) -> PageText:
+    async with small_web() as there:
+        return read_text(await Reader(here_or_public).fetch(there.base + path))
+
+
+async def refused(url: str, said: str, reader: Reader | None = None) -> None:
+    with pytest.raises(WebRefused, match=said):
+        read_text(await (reader or Reader(here_or_public)).fetch(url))
+
+
+async def test_a_page_is_read_as_text_with_its_links() -> None:
+    page = await text_of("/page")
+    assert page.title == "The harbour"
+    assert page.text == "Opening hours\nThe ferry leaves at nine.\nTickets: here"
+    assert page.links == (("here", "https://example.org/tickets"),)
+
+
+async def test_the_character_set_is_the_server_s() -> None:
+    assert (await text_of("/odd")).text.startswith("été")
+
+
+async def test_a_long_page_is_cut_and_not_read_to_its_end() -> None:
+    async with small_web() as there:
+        page = await Reader(here_or_public).fetch(there.base + "/big")
+    assert not page.whole
+    assert len(page.body) == 1_500_000
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/nothing", "the error 404"),
+        ("/image", "not text but image/png"),
+        ("/binary", "is not text"),
+        ("/packed", "compressed"),
+        ("/round", "more than 5 redirects"),
+    ],
+)
+async def test_what_cannot_be_read_is_said(path: str, said: str) -> None:
+    async with small_web() as there:
+        await refused(there.base + path, said)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://example.org/",
+        "http://",
+        "javascript:alert(1)",
+        "http://[::1",
+        "http://h:99999/",
+        "x",
+    ],
+)
+async def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
+    await refused(url, "is not a URL")
+
+
+async def test_a_password_in_an_address_is_refused() -> None:
+    await refused("http://ann:secret@example.org/", "user name or a password")
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"]
+)
+async def test_nothing_inside_is_read_under_any_spelling(host: str) -> None:
+    async with small_web() as there:
+        await refused(f"http://{host}:{urlsplit(there.base).port}/page", "not a place of the public web", Reader())
+        assert there.asked == []
+
+
+async def test_a_redirect_does_not_lead_inside() -> None:
+    async with small_web() as there:
+        inside = f"http://127.0.0.2:{urlsplit(there.base).port}/page"
+        await refused(f"{there.base}/inside?to={inside}", "127.0.0.2 is not a place of the public web")
+        assert [path.split("?")[0] for path in there.asked] == ["/inside"]
+
+
+async def test_a_name_that_also_answers_with_an_address_inside_is_refused() -> None:
+    async def both(_host: str, _port: int) -> Iterable[str]:
+        return ["127.0.0.1", "127.0.0.2"]
+
+    async with small_web() as there:
+        url = f"http://rebinding.test:{urlsplit(there.base).port}/page"
+        await refused(url, "not a place of the public web", Reader(here_or_public, both))
+
+
+async def test_the_address_that_was_vetted_is_the_one_that_is_connected_to() -> None:
+    """A name that answers differently the second time is asked once only."""
+    answers = [["127.0.0.1"], ["127.0.0.2"]]
+
+    async def changing(_host: str, _port: int) -> Iterable[str]:
+        return answers.pop(0)
+
+    async with small_web() as there:
+        url = f"http://rebinding.test:{urlsplit(there.base).port}/page"
+        reader = Reader(here_or_public, changing)
+        assert read_text(await reader.fetch(url)).title == "The harbour"
+        assert answers == [["127.0.0.2"]]
+        await refused(url, "not a place of the public web", reader)
+
+
+async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.2:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.2:9")
+    assert (await text_of("/page")).title == "The harbour"
+
+
+async def test_a_name_that_is_not_there_is_said() -> None:
+    async def none(_host: str, _port: int) -> Iterable[str]:
+        raise OSError("name or service not known")
+
+    await refused("http://nowhere.test/", "nowhere.test could not be read: name or service", Reader(resolving=none))
+
+
+async def test_the_system_resolves_names() -> None:
+    assert "127.0.0.1" in list(await resolve("localhost", 80))
+
+
+async def test_a_search_asks_the_server_that_is_named() -> None:
+    async with small_web() as there:
+        (found,) = await Searching(there.base).search("ferries & tides", 5)
+        assert (found.url, found.title, found.excerpt) == ("https://example.org/a", "Ferries", "for ferries & tides")
+        with pytest.raises(WebRefused, match="as a SearXNG server does"):
+            await Searching(f"{there.base}/nojson").search("x", 5)
+        with pytest.raises(WebRefused, match="error 404"):
+            await Searching(f"{there.base}/nothing").search("x", 5)
