@@ -6,7 +6,8 @@ it waits. With a yes it is made in the transaction that uses the yes up.
 
 import asyncio
 import json
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 from bot import cards, events, policy
 from bot.broker import Asking
@@ -16,19 +17,21 @@ from bot.kit import Kit
 from bot.models.base import Call
 from bot.moves import Use
 from bot.rules import Rules
-from bot.tools.base import Arguments, Outcome, Tool, ToolContext
-from memory import turns
+from bot.tools.base import Arguments, Handed, Outcome, Told, Tool, ToolContext
+from memory import groups, turns
 from memory.database import Database, Tx
 from memory.errors import StoreError
 from memory.faults import call_point, commit_point, outside
+from memory.ids import TurnId
 from memory.requests import ApprovalNeeded, Permit, require
 from memory.search import Nearness
-from memory.turns import Turn
+from memory.turns import Turn, TurnMoved
 
 _TOOL = commit_point("turn.tool")
 _TOOL_BEGIN = commit_point("turn.tool_begin")
 _TOOL_END = commit_point("turn.tool_end")
 _ASK = commit_point("turn.ask")
+_HAND = commit_point("turn.hand")
 _OUTSIDE = call_point("tool.outside")
 
 _INTERRUPTED = (
@@ -37,12 +40,17 @@ _INTERRUPTED = (
 )
 
 
+RunPart: TypeAlias = Callable[[TurnId, float], Awaitable[bool]]
+"""Runs a member's turn to its end, in so many seconds at most; False when it was stopped before."""
+
+
 class Caller:
     """Makes the calls of turns."""
 
-    def __init__(self, database: Database, kit: Kit) -> None:
+    def __init__(self, database: Database, kit: Kit, run_part: RunPart) -> None:
         self._db = database
         self._kit = kit
+        self._run_part = run_part
 
     async def make(self, use: Use, material: Material) -> None:
         """Make a call that has no result yet; afterwards it has one, whatever it is."""
@@ -54,7 +62,9 @@ class Caller:
             return
         try:
             tool, arguments = self._kit.tools(material.agent).resolve(call)
-            async with asyncio.timeout(self._kit.limits.tool_seconds):
+            # Another agent's turn has its own limit.
+            seconds = None if hasattr(tool, "hand") else self._kit.limits.tool_seconds
+            async with asyncio.timeout(seconds):
                 made = await self._permitted(tool, arguments, use, material)
         except TimeoutError:
             text = f"{call.name} took longer than {self._kit.limits.tool_seconds:g} seconds and was given up."
@@ -116,6 +126,9 @@ class Caller:
 
             await self._db.write(_TOOL, work)
             return
+        if hasattr(tool, "hand"):
+            await self._hand(lambda tx: tool.hand(tx, about, call, arguments), use, about)
+            return
         if hasattr(tool, "read"):
             outcome = await self._db.read(lambda rows: tool.read(rows, about, arguments))
             await self._store(outcome, use, about, effect=False, spend=True)
@@ -127,6 +140,34 @@ class Caller:
             await self._db.write(_TOOL_BEGIN, lambda tx: self._begin(tx, call, about, effect=effect))
         outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._kit.limits.tool_seconds)
         await self._store(outcome, use, about, effect=effect, spend=False)
+
+    async def _hand(self, hand: Callable[[Tx], Handed | Told], use: Use, about: ToolContext) -> None:
+        """Let another agent do it, and store what it gave as the result."""
+        turn, call = about.turn, use.call
+
+        def begin(tx: Tx) -> Handed | Told:
+            handed = hand(tx)
+            if isinstance(handed, Told):
+                self._spend(tx, call, about)
+                self._add_result(tx, turn, call, Outcome(handed.text), effect=handed.ok, ok=handed.ok)
+            elif not use.begun:
+                self._begin(tx, call, about, effect=True)
+            return handed
+
+        handed = await self._db.write(_HAND, begin)
+        if isinstance(handed, Told):
+            return
+        if not await self._run_part(handed.turn, handed.seconds):
+            raise TurnMoved("stopped while another agent works")
+
+        def end(tx: Tx) -> None:
+            part = groups.part(tx, handed.turn)
+            done = part is not None and part.status == "done"
+            said = part.output if part is not None else ""
+            text = said if done else f"It was not done: {said or 'it was stopped'}. Do it yourself, or say so."
+            self._add_result(tx, turn, call, Outcome(text), effect=True, ok=done)
+
+        await self._db.write(_TOOL_END, end)
 
     def _spend(self, tx: Tx, call: Call, about: ToolContext) -> None:
         if about.permit is not None:
@@ -145,11 +186,11 @@ class Caller:
 
         await self._db.write(_TOOL_END, work)
 
-    def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool) -> None:
+    def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool, ok: bool = True) -> None:
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
         turns.lower_trust(tx, turn, outcome.trust)
-        body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": True}
+        body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": ok}
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets}
         turns.add_step(tx, turn, "tool_result", body, self._kit.clock())

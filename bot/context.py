@@ -15,13 +15,14 @@ from typing import Any
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.recalling import recalled, recalled_lines
 from bot.rules import EVERY, Rules
-from memory import blocks, inbox, messages, turns
+from memory import blocks, groups, inbox, messages, turns
 from memory.agents import Agent
 from memory.archival import Entry
 from memory.audience import OWNER, PUBLIC, Audience
 from memory.blocks import Block, BlockType
 from memory.database import Rows
-from memory.ids import BlockId, MessageId
+from memory.groups import Part
+from memory.ids import AgentId, BlockId, MessageId
 from memory.search import Nearness
 from memory.tool_uses import last_used
 from memory.turns import Step, Turn
@@ -77,12 +78,15 @@ class Material:
     recalled: tuple[Entry, ...] = ()
     used: Mapping[str, datetime] = field(default_factory=dict)
     """When tools whose rules remember it were called last, in earlier turns."""
+    part: Part | None = None
+    """What the turn is to do in its group, where it does not answer people itself."""
 
 
 def look(rows: Rows, turn: Turn, agent: Agent) -> Material:
     """Read how the turn stands: what it answers and has done, without memory and history."""
     steps = turns.steps(rows, turn.id)
-    claimed = inbox.of_turn(rows, turn.id)
+    part = None if turn.parent is None else groups.part(rows, turn.id)
+    claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
     payloads = {row.message: row.payload for row in claimed if row.message is not None}
     asked = [
         Asked(message, payloads.get(message.id, {}))
@@ -92,7 +96,8 @@ def look(rows: Rows, turn: Turn, agent: Agent) -> Material:
         if number := each.payload.get("edited"):
             about = messages.by_ids(rows, [number], turn.scope)
             asked[position] = replace(each, edited=about[0] if about else None)
-    return Material(turn=turn, agent=agent, asked=tuple(asked), steps=tuple(steps), used=_used(rows, turn, agent))
+    used = _used(rows, turn, agent)
+    return Material(turn=turn, agent=agent, asked=tuple(asked), steps=tuple(steps), used=used, part=part)
 
 
 def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
@@ -151,7 +156,7 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId]) -> Iterable[messages
 def render(material: Material, tools: Sequence[ToolSpec], *, last_step: bool = False) -> Request:
     """The request for the next model step. Pure: the same material gives the same request, byte for byte."""
     config = material.agent.config
-    conversation = list(_conversation(material.history))
+    conversation = list(_conversation(material.history, material.agent.id))
     current = list(_render_current(material))
     answers = [step for step in material.steps if step.kind == "answer"]
     if last_step:
@@ -263,32 +268,41 @@ def _beginning(rows: Sequence[messages.Message]) -> int:
     return len(rows)
 
 
-def _conversation(rows: Sequence[messages.Message]) -> Iterable[Message]:
-    """Rows as messages; a call whose result was cut off is left out."""
+def _conversation(rows: Sequence[messages.Message], own: AgentId) -> Iterable[Message]:
+    """Rows as messages; a call whose result was cut off is left out.
+
+    What other agents said is told as theirs, so that nobody takes it for its own; their calls are not shown.
+    """
     answered = {row.tool_call_id for row in rows if row.role == "tool"}
     pending: AssistantMessage | None = None
     for row in rows:
-        if row.role == "assistant" and row.tool_call_id is None:
-            if pending:
-                yield pending
-            pending = AssistantMessage(_said(row), (), row.created_at)
+        mine = row.agent in (None, own)
+        if not mine and (row.tool_call_id is not None or not row.text):
             continue
-        if row.role == "assistant":
-            if row.tool_call_id in answered:
-                call = Call(row.tool_call_id or "", row.tool_name or "", row.tool_args or "{}")
+        if row.role == "assistant" and mine:
+            if row.tool_call_id is None:
+                if pending:
+                    yield pending
+                pending = AssistantMessage(_said(row), (), row.created_at)
+            elif row.tool_call_id in answered:
+                call = Call(row.tool_call_id, row.tool_name or "", row.tool_args or "{}")
                 pending = pending or AssistantMessage("", (), row.created_at)
                 pending = replace(pending, calls=(*pending.calls, call))
             continue
         if pending:
             yield pending
             pending = None
-        if row.role == "tool":
-            yield ToolMessage(row.tool_call_id or "", row.tool_name or "", row.text[:_OLD_RESULT] or _FORGOTTEN)
-        elif row.deleted_at is None:
-            said = row.text if row.role == "user" else ""
-            yield UserMessage(_heard(row), said, row.created_at, row.speaker)
+        if row.deleted_at is None or row.role == "tool":
+            yield _met(row)
     if pending:
         yield pending
+
+
+def _met(row: messages.Message) -> UserMessage | ToolMessage:
+    """What is not the agent's own: what people and other agents said, and results of calls."""
+    if row.role == "tool":
+        return ToolMessage(row.tool_call_id or "", row.tool_name or "", row.text[:_OLD_RESULT] or _FORGOTTEN)
+    return UserMessage(_heard(row), row.text if row.role == "user" else "", row.created_at, row.speaker)
 
 
 def _said(row: messages.Message) -> str:
@@ -302,7 +316,8 @@ def _heard(row: messages.Message) -> str:
     if row.role == "system":
         return f"[system] {row.text}"
     when = row.created_at.isoformat(" ", "minutes")[:16] + " UTC"
-    return f"[{row.speaker or 'somebody'} ({row.person}) · {when}{edited}]\n{plain(row.text)}"
+    who = row.person if row.role == "user" else "another agent"
+    return f"[{row.speaker or 'somebody'} ({who}) · {when}{edited}]\n{plain(row.text)}"
 
 
 def _render_asked(material: Material, asked: Asked) -> UserMessage:
@@ -369,6 +384,8 @@ def _render_current(material: Material) -> Iterable[Message]:
                     asked = by_id.get(identifier)
                     if asked is not None and asked.message.deleted_at is None:
                         yield _render_asked(material, asked)
+                if material.part is not None and material.part.task:
+                    yield UserMessage(f"[system] {material.part.task}")
             case "answer":
                 calls = tuple(Call(call["id"], call["name"], call["arguments"]) for call in body["calls"])
                 if calls or position == len(material.steps) - 1:

@@ -12,12 +12,14 @@ from datetime import datetime, timedelta
 import structlog
 
 from bot import broker, events
+from bot.groups.beginning import beginning
+from bot.groups.conducting import run_turn
 from bot.kit import Kit
 from bot.notices import Notices
 from bot.rates import refuse
+from bot.reins import Reins
 from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
-from bot.turn import TurnRunner
 from memory import agents, inbox, outbox, turns
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.called import place_named
@@ -68,7 +70,7 @@ class Lane:
         self._kit = kit
         self._patience = patience
         self._notices = notices
-        self._runner: TurnRunner | None = None
+        self._reins: Reins | None = None
         self._turn: TurnId | None = None
         self._woken = asyncio.Event()
         self._stopping = False
@@ -79,15 +81,15 @@ class Lane:
 
     def changed(self, turn: TurnId) -> None:
         """Words that a turn answers were edited or deleted."""
-        if self._runner is not None and self._turn == turn:
-            self._runner.interrupt()
+        if self._reins is not None and self._turn == turn:
+            self._reins.interrupt()
 
     def stop(self) -> None:
         """Return at the next stored step."""
         self._stopping = True
         self._woken.set()
-        if self._runner is not None:
-            self._runner.stopping = True
+        if self._reins is not None:
+            self._reins.stopping = True
 
     async def run(self) -> None:
         """Answer what waits; `ended` is awaited whenever something may be to be sent."""
@@ -179,12 +181,12 @@ class Lane:
 
     async def _try(self, turn: TurnId) -> None:
         """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
-        runner = TurnRunner(self._db, self._kit, turn)
-        self._runner, self._turn = runner, turn
-        runner.stopping = self._stopping
+        reins = Reins()
+        self._reins, self._turn = reins, turn
+        reins.stopping = self._stopping
         self._kit.watch(events.Started(turn, self._place))
         try:
-            await runner.run()
+            await run_turn(self._db, self._kit, turn, reins)
         except (DatabaseBusy, DatabaseFull):
             raise  # not the turn's fault: it goes on when the database takes writes again
         except asyncio.CancelledError:
@@ -194,7 +196,7 @@ class Lane:
             _log.exception("turn_failed", turn=turn, place=self._place)
             await self._failed(turn, self._words(error))
         finally:
-            self._runner = self._turn = None
+            self._reins = self._turn = None
 
     async def _failed(self, turn: TurnId, error: str) -> None:
         now = self._kit.clock()
@@ -238,14 +240,15 @@ class Lane:
 def begin_turn(tx: Tx, rows: list[InRow], now: datetime) -> TurnId:
     """Give the waiting rows of one speaker to a new turn of the group's agent, with the blocks they refer to."""
     head = rows[0]
-    group = agents.group(tx, GroupId(head.group or ""))
+    identifier = turns.new_turn_id()
+    begun = beginning(tx, rows, identifier, now)
     decided = broker.decided(tx, head)
     place = inbox.place(tx, head.place)
     within = frozenset(place.within) if place is not None else frozenset()
     turn = Turn(
-        id=turns.new_turn_id(),
-        agent=group.members[0].agent if decided is None else decided.agent,
-        group=group.id,
+        id=identifier,
+        agent=begun.plan.agent if decided is None else decided.agent,
+        group=begun.team.group.id,
         place=head.place,
         person=head.person,
         scope=Scope(head.audience, within),
@@ -263,5 +266,7 @@ def begin_turn(tx: Tx, rows: list[InRow], now: datetime) -> TurnId:
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
     if decided is not None:
         broker.resume(tx, turn, decided, now)
-    agents.set_group(tx, head.place, group.id)
+    else:
+        begun.keep(tx, turn, now)
+    agents.set_group(tx, head.place, begun.team.group.id)
     return turn.id

@@ -75,16 +75,16 @@ def next_move(material: Material, *, said: bool, max_steps: int) -> Move:
     live = [asked for asked in material.asked if asked.message.deleted_at is None]
     if not live and not said:
         return Cancel()
-    changed = _changed(material)
+    other = changed(material)
     effects = said or any(step.body.get("effect") for step in material.steps)
-    if changed and not effects and material.turn.restarts < MAX_RESTARTS:
+    if other and not effects and material.turn.restarts < MAX_RESTARTS:
         return Restart()
     answers = [step for step in material.steps if step.kind == "answer"]
     call = open_call(material)
     if call is not None and len(answers) < max_steps:
         return call  # a call comes to its result before anything else is said to the model
-    if changed:
-        return Tell(_describe(changed))
+    if other:
+        return Tell(_describe(other))
     rules, ended = Rules.of(material.agent), answers and material.steps[-1].kind == "answer"
     if not ended and not rules.ends(material.steps):
         if len(answers) < max_steps:
@@ -132,7 +132,8 @@ def wordings(material: Material) -> list[list[int]]:
     return [[asked.message.id, asked.message.revision] for asked in material.asked]
 
 
-def _changed(material: Material) -> list[Asked]:
+def changed(material: Material) -> list[Asked]:
+    """The messages whose words are others now than those that were read."""
     known = seen(material)
     return [
         asked

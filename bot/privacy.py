@@ -34,6 +34,7 @@ WORDS = {
     "inbox": "notes of what arrived from you, without the words",
     "outbox": "deliveries to you",
     "turns": "steps of the work on your messages",
+    "groups": "what agents of a group did for you together",
     "usage": "calls of a language model for you (numbers)",
     "grants": "permissions of yours, and lines about you in their record",
     "requests": "requests for a yes, and your answers",

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from bot.context import Asked, Material
+from bot.groups.team import acting
 from bot.packaging import Piece
-from memory import agents, messages, outbox, turns
+from memory import messages, outbox, turns
 from memory.audience import Trust
 from memory.database import Tx
 from memory.ids import MessageId, OutboxId, TurnId, place_source
@@ -97,7 +98,7 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
     turn = ended.material.turn
     newest = next((asked for asked in reversed(ended.material.asked) if asked.message.deleted_at is None), None)
     shared = {
-        "reply_to": _answered(newest) if newest is not None else "",
+        "reply_to": answered_id(newest) if newest is not None else "",
         "mentions": [turn.person] if turn.person else [],
         "speaker": ended.material.agent.config.get("show_name", ""),
     }
@@ -127,7 +128,7 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
         )
 
 
-def _answered(asked: Asked) -> str:
+def answered_id(asked: Asked) -> str:
     """The platform's id of the message that an answer refers to; an event of our own names one, or none."""
     if asked.message.role == "system":
         return str(asked.payload.get("reply_to", ""))
@@ -141,7 +142,7 @@ def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId
     could not become it.
     """
     turn = turns.get(tx, turn_id)
-    if turn is None or turn.status != "running" or agents.agent(tx, turn.agent).config.get("show_name"):
+    if turn is None or turn.status != "running" or acting(tx, turn).config.get("show_name"):
         return None
     key = preview_key(turn.id)
     row = outbox.NewRow(

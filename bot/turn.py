@@ -11,18 +11,25 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
+import structlog
+
 from bot import context, events, happenings, transcript
 from bot.calling import Caller
 from bot.context import Material
 from bot.errors import ToolError
+from bot.groups.parting import end_part, give_up_part
+from bot.groups.team import acting
 from bot.kit import Kit
 from bot.models.base import Answer, Model, Restarted, TextDelta, Usage
 from bot.moves import Cancel, Finish, Move, Remind, Restart, Tell, Think, Use, next_move, open_call, wordings
+from bot.reins import Reins
 from bot.rules import Rules
 from bot.tools.aliases import unaliased
-from memory import agents, inbox, outbox, turns
+from memory import groups, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
+from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, call_point, commit_point, outside
+from memory.groups import Status
 from memory.ids import TurnId, place_source
 from memory.inbox import InRow
 from memory.turns import Turn, TurnMoved
@@ -34,7 +41,10 @@ _TELL = commit_point("turn.tell")
 _ANSWER = commit_point("turn.answer")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
+_GIVE_UP = commit_point("turn.give_up_part")
 _MODEL = call_point("model.complete")
+
+_log = structlog.get_logger("bot.turn")
 
 Ending: TypeAlias = bool
 """True when the turn is over, False when it is to be looked at again."""
@@ -45,28 +55,35 @@ Standing: TypeAlias = tuple[Material, Move, bool]
 class TurnRunner:
     """One try at one turn."""
 
-    def __init__(self, database: Database, kit: Kit, turn: TurnId) -> None:
+    def __init__(self, database: Database, kit: Kit, turn: TurnId, reins: Reins) -> None:
         self._db = database
         self._kit = kit
-        self._caller = Caller(database, kit)
+        self._caller = Caller(database, kit, self._run_part)
         self._turn = turn
         self._call: asyncio.Task[Answer] | None = None
         self._seen: Standing | None = None  # how the turn stood when its answer was stored: spares a look
-        self.stopping = False
+        self._reins = reins
 
-    def interrupt(self) -> None:
+    def _interrupt(self) -> None:
         """Words of the turn changed: stop listening to the model and look again."""
         if self._call is not None:
             self._call.cancel()
 
     async def run(self) -> bool:
-        """Go on until the turn is over (True) or `stopping` is set and a step is stored (False)."""
+        """Go on until the turn is over (True) or the reins say stop and a step is stored (False)."""
+        with self._reins.held(self._interrupt):
+            return await self._run()
+
+    async def _run_part(self, turn: TurnId, seconds: float) -> bool:
+        return await run_part(self._db, self._kit, turn, seconds, self._reins)
+
+    async def _run(self) -> bool:
         over = False
         while not over:
             if (standing := self._seen) is None:
                 standing = await self._db.read(self._look)
             (material, move, more), self._seen = standing, None
-            if self.stopping and not isinstance(move, Finish):  # what is answered already is said before the end
+            if self._reins.stopping and not isinstance(move, Finish):  # what is answered already is said before the end
                 break
             if material.turn.status != "running":
                 self._kit.watch(events.Complete(self._turn, material.turn.place))
@@ -83,7 +100,7 @@ class TurnRunner:
         turn = turns.get(rows, self._turn)
         if turn is None:
             raise KeyError(self._turn)
-        material = context.look(rows, turn, agents.agent(rows, turn.agent))
+        material = context.look(rows, turn, acting(rows, turn))
         said = outbox.anything_said(rows, turn.id)
         move, more = next_move(material, said=said, max_steps=self._kit.limits.max_steps), bool(arrivals(rows, turn))
         return material, move, more
@@ -200,10 +217,14 @@ class TurnRunner:
             answers = sum(step.kind == "answer" for step in material.steps)
             if answers < self._kit.limits.max_steps and join_arrivals(tx, turn, now):
                 return False
+            happenings.write(tx, material, now, self._kit.checkpoints)
+            if material.part is not None:
+                end_part(tx, material, material.part, text, now)
+                return True
             source = place_source(turn.place)
             pieces = self._kit.package(source, text)
             transcript.write(tx, transcript.Ended(material, text, source, tuple(pieces)), now)
-            happenings.write(tx, material, now, self._kit.checkpoints)
+            groups.end(tx, turn.id, {"agents": [turn.agent] if text.strip() else []}, now)
             inbox.finish(tx, turn.id, now)
             turns.end(tx, turn.id, "done", now)
             return True
@@ -219,6 +240,7 @@ class TurnRunner:
         def work(tx: Tx) -> None:
             self._kit.broker.withdraw(tx, turn.id, now)
             turns.require_current(tx, turn)
+            groups.drop_parts(tx, turn.id)
             begun_again = turns.restart(tx, turn)
             turns.add_step(tx, begun_again, "joined", {"messages": wordings(material)}, now)
 
@@ -232,6 +254,8 @@ class TurnRunner:
             self._kit.broker.withdraw(tx, turn.id, now)
             outbox.withdraw_pending(tx, turn.id)
             inbox.finish(tx, turn.id, now)
+            groups.drop_parts(tx, turn.id)
+            groups.end_part(tx, turn.id, "failed", "nobody wants it any more", now)
             turns.end(tx, turn.id, "cancelled", now)
 
         await self._db.write(_CANCEL, work)
@@ -245,6 +269,36 @@ class TurnRunner:
 def _was_shortened(material: Material) -> bool:
     """Whether the model was asked to say it shorter, or has no step left for that."""
     return any(step.body.get("shorten") for step in material.steps)
+
+
+async def run_part(database: Database, kit: Kit, turn: TurnId, seconds: float, reins: Reins) -> bool:
+    """Run a member's turn to its end; False when it was stopped before. It ends as failed when it takes longer than
+    `seconds` of this process, or fails: what asked for it decides what follows."""
+    told = replace(kit, watch=functools.partial(_tell_of_part, kit, turn))
+    status: Status
+    try:
+        async with asyncio.timeout(seconds):
+            return await TurnRunner(database, told, turn, reins).run()
+    except TimeoutError:
+        status, why = "late", f"took longer than {seconds:g} seconds"
+    except (DatabaseBusy, DatabaseFull):
+        raise
+    except Exception as error:
+        _log.exception("part_failed", turn=turn)
+        status, why = "failed", f"failed ({type(error).__name__})"
+    now = kit.clock()
+
+    def give_up(tx: Tx) -> None:
+        kit.broker.withdraw(tx, turn, now)
+        give_up_part(tx, turn, status, why, now)
+
+    await database.write(_GIVE_UP, give_up)
+    return True
+
+
+def _tell_of_part(kit: Kit, turn: TurnId, event: events.TurnEvent) -> None:
+    """Those who watch hear of a member's part as such: nothing of it is an answer to anybody yet."""
+    kit.watch(events.OfMember(turn, event.place, event))
 
 
 def arrivals(rows: Rows, turn: Turn) -> list[InRow]:

@@ -169,6 +169,25 @@ def _member(row: Row) -> Member:
     return Member(AgentId(row["agent_id"]), row["role"], row["domain"], capabilities, row["model"])
 
 
+@dataclass(frozen=True)
+class Membership:
+    """An agent in a group, as its turns need it. `several`: more than one member speaks there."""
+
+    role: str
+    model: str
+    pattern: str
+    several: bool
+
+
+def membership(rows: Rows, group_id: GroupId, agent_id: AgentId) -> Membership | None:
+    """How an agent stands in a group; None when it does not."""
+    sql = """SELECT m.role, m.model, g.pattern_type AS pattern, (SELECT count(*) FROM group_members
+               WHERE group_id = g.id AND role <> 'observer') > 1 AS several
+             FROM group_members m JOIN agent_groups g ON g.id = m.group_id WHERE m.group_id = ? AND m.agent_id = ?"""
+    row = rows.one(sql, (group_id, agent_id))
+    return None if row is None else Membership(row["role"], row["model"], row["pattern"], bool(row["several"]))
+
+
 def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
     """Whether each of these agents is active, hibernated or archived."""
     sql = "SELECT id, status FROM agents WHERE id IN (SELECT value FROM json_each(?))"

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory import messages, outbox, persons, turns
+from memory import groups, messages, outbox, persons, turns
 from memory.clock import to_text
 from memory.database import Connection, Rows, Tx, Value
 from memory.fulltext import content_words
@@ -126,7 +126,8 @@ def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
         steps = turns.steps(tx, identifier)
         if turn is None or outbox.anything_said(tx, identifier) or any(_lasting(step) for step in steps):
             continue
-        asked = tx.all("SELECT message_id FROM inbox WHERE turn_id = ? AND message_id IS NOT NULL", (identifier,))
+        answers = turn.id if turn.parent is None else groups.run_of(tx, turn.id)
+        asked = tx.all("SELECT message_id FROM inbox WHERE turn_id = ? AND message_id IS NOT NULL", (answers,))
         again = turns.restart(tx, turn)
         turns.add_joined(tx, again, [MessageId(row["message_id"]) for row in asked], again.started_at)
 

@@ -110,6 +110,12 @@ def part(rows: Rows, turn: TurnId) -> Part | None:
     return None if row is None else _part(row)
 
 
+def run_of(rows: Rows, turn: TurnId) -> TurnId:
+    """The run that a turn belongs to, which may be the turn itself."""
+    found = part(rows, turn)
+    return turn if found is None else found.run
+
+
 def part_of_call(rows: Rows, asked_by: TurnId, call: str) -> Part | None:
     """The part that a call of a turn asked for, however often it is asked."""
     row = rows.one("SELECT * FROM group_parts WHERE asked_by = ? AND call_id = ? AND call_id <> ''", (asked_by, call))
@@ -119,6 +125,15 @@ def part_of_call(rows: Rows, asked_by: TurnId, call: str) -> Part | None:
 def parts(rows: Rows, run_id: TurnId) -> list[Part]:
     """Everything that members were asked in a run, in order."""
     return [_part(row) for row in rows.all("SELECT * FROM group_parts WHERE run_id = ? ORDER BY turn_id", (run_id,))]
+
+
+def tasks_between(rows: Rows, one: AgentId, other: AgentId, since: datetime) -> int:
+    """How many tasks two agents gave each other since then, either way."""
+    sql = """SELECT count(*) AS n FROM group_parts p JOIN turns t ON t.id = p.asked_by
+             WHERE p.kind = 'task' AND p.started_at > :since
+               AND ((t.agent_id = :one AND p.agent_id = :other) OR (t.agent_id = :other AND p.agent_id = :one))"""
+    row = rows.one(sql, {"one": one, "other": other, "since": to_text(since)})
+    return 0 if row is None else int(row["n"])
 
 
 def end_part(tx: Tx, turn: TurnId, status: Status, output: str, now: datetime) -> None:

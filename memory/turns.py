@@ -49,6 +49,8 @@ class Turn:
     restarts: int
     started_at: datetime
     status: str = "running"
+    parent: TurnId | None = None
+    """The turn that waits for this one: a member's part in what a group does."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def begin(tx: Tx, turn: Turn) -> None:
         "turns",
         {
             "id": turn.id,
+            "parent_id": turn.parent,
             "agent_id": turn.agent,
             "group_id": turn.group,
             "place_id": turn.place,
@@ -197,6 +200,13 @@ def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[
     tx.run(sql, {**values, "blocks": json.dumps(list(blocks)), "entries": json.dumps(list(entries))})
 
 
+def hand_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
+    """What a part used, the answer that is made of it has used."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT ?, kind, row_id, audience FROM turn_uses
+             WHERE turn_id = ? ON CONFLICT DO NOTHING"""
+    tx.run(sql, (whole, part))
+
+
 def forget_uses(tx: Tx, kind: Literal["entry", "message"], rows: Iterable[str]) -> None:
     """Keep of the uses of rows that are taken away only that there was one."""
     sql = """UPDATE turn_uses SET kind = 'gone', row_id = lower(hex(randomblob(8)))
@@ -241,6 +251,7 @@ def _turn(row: Row) -> Turn:
         restarts=row["restarts"],
         started_at=from_text(row["started_at"]),
         status=row["status"],
+        parent=None if row["parent_id"] is None else TurnId(row["parent_id"]),
     )
 
 

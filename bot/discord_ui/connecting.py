@@ -109,7 +109,8 @@ def settings_of(config: Config) -> DiscordSettings:
         direct=Direct(given.dm),
         owner_places=frozenset(map(int, given.owner_places)),
         auto_thread=given.auto_thread,
-        show_names=given.show_names,
+        # Where several speak, each does so under its name, which takes room in every message.
+        show_names=given.show_names or any(len(group.members) > 1 for group in config.groups),
         merge_seconds=given.merge_seconds,
     )
 

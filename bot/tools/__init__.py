@@ -8,6 +8,7 @@ from bot.rules import Rules
 from bot.tools.base import Tool, Toolset
 from bot.tools.calculator import CalculateTool
 from bot.tools.context import ContextTool
+from bot.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.tools.recall import RecallTool
 from bot.tools.search import SearchTool
 from bot.tools.send_message import SendMessageTool
@@ -17,8 +18,9 @@ from sources.base import Endpoint
 
 def make_tools(endpoints: Mapping[str, Endpoint], *more: Tool) -> Callable[[Agent], Toolset]:
     """The tools there are, as a function that gives an agent those it has."""
-    own: tuple[Tool, ...] = (CalculateTool(), ContextTool(), RecallTool(), SearchTool(), SendMessageTool(endpoints))
-    return lambda agent: Toolset.of((*own, *more), agent.tools, Rules.of(agent).operations())
+    usual: tuple[Tool, ...] = (CalculateTool(), ContextTool(), RecallTool(), SearchTool(), SendMessageTool(endpoints))
+    grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
+    return lambda agent: Toolset.of((*usual, *grouped, *more), agent.tools, Rules.of(agent).operations())
 
 
 def web_tools(settings: Web) -> tuple[Tool, ...]:

@@ -1,8 +1,9 @@
 """What a tool is, and the set of tools an agent has.
 
-Three kinds, by where their effect happens. A `StoreTool` writes memory: it runs inside the transaction that
+Four kinds, by where their effect happens. A `StoreTool` writes memory: it runs inside the transaction that
 also stores its result, so that it happens exactly once. A `ReadTool` only looks. An `OutsideTool` leaves the
-process: that it began is stored first, and when nobody knows how it ended the model is told so.
+process: that it began is stored first, and when nobody knows how it ended the model is told so. A `MemberTool` gives
+the work to another agent's turn, which is stored with the beginning of the call and goes on after a restart.
 """
 
 import functools
@@ -20,7 +21,7 @@ from memory.agents import Agent
 from memory.audience import Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.database import Rows, Tx
-from memory.ids import MessageId
+from memory.ids import MessageId, TurnId
 from memory.requests import Permit
 from memory.search import Nearness
 from memory.turns import Turn
@@ -70,6 +71,22 @@ class Outcome:
     """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
 
 
+@dataclass(frozen=True)
+class Handed:
+    """A task that was given: the turn that does it, and how many seconds it has."""
+
+    turn: TurnId
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Told:
+    """No turn was begun for the task: words for the model. `ok`: it will be done all the same."""
+
+    text: str
+    ok: bool
+
+
 class StoreTool(Protocol[A_contra]):
     name: str
     description: str
@@ -105,7 +122,18 @@ class OutsideTool(Protocol[A_contra]):
         ...
 
 
-Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any]
+class MemberTool(Protocol[A_contra]):
+    name: str
+    description: str
+    arguments: type[Arguments]
+    caution: Caution
+
+    def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: A_contra) -> Handed | Told:
+        """Begin the other agent's turn, or find the one this call began; raises ToolError."""
+        ...
+
+
+Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any] | MemberTool[Any]
 
 
 @dataclass(frozen=True)

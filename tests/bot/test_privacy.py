@@ -13,6 +13,7 @@ from bot.errors import UserError
 from bot.lane import Patience
 from bot.policy import Approver
 from bot.privacy import WORDS, Choices, named, receipt_lines, seen_lines
+from bot.reins import Reins
 from bot.turn import TurnRunner
 from memory import inbox, outbox, persons, privacy
 from memory.constellation import Constellations
@@ -285,7 +286,7 @@ async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(
         await held.begun.wait()
         (turn,) = await service.column("SELECT id FROM turns")
         async with service.constellations.use(service.house) as database:
-            runner = TurnRunner(database, service.router._houses[service.house].kit, turn)
+            runner = TurnRunner(database, service.router._houses[service.house].kit, turn, Reins())
             material, _move, _more = await database.read(runner._look)
             await service.privacy.erase(ANN.id, ANN_HERSELF)
             with pytest.raises(TurnMoved):

@@ -167,7 +167,8 @@ def _memory(scenario: Scenario, store: Store) -> list[str]:
 def _usage(case: Case, store: Store, turns: set[int]) -> list[str]:
     """Each request is paid at most once, each answer in the transcript at least once."""
     rows = store.all("SELECT turn_id, input_tokens, output_tokens FROM model_usage")
-    paid = [row for row in rows if row["turn_id"] in turns]
+    parts = {row["id"] for row in store.all("SELECT id, parent_id FROM turns") if row["parent_id"] in turns}
+    paid = [row for row in rows if row["turn_id"] in turns | parts]
     answers = store.all("SELECT DISTINCT batch_id FROM messages WHERE role = 'assistant'")
     least = sum(row["batch_id"] in turns for row in answers)
     if not least <= len(paid) <= len(case.model.requests) or any(row["input_tokens"] <= 0 for row in paid):

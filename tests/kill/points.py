@@ -12,6 +12,7 @@ EXEMPT = {
     # No tool leaves the process yet: all of them write memory or read it. The first one that does must be covered.
     "turn.tool_begin": "only a tool that leaves the process begins by a step of its own",
     "tool.outside": "no tool leaves the process yet",
+    "group.again": "forgets what members who all failed were asked, so that the next try asks them again",
     # Owners' commands, not messages.
     "inbox.revive": "`carina inbox retry`",
     # `tests/service/test_undelivered.py` kills the command at its write, and the service while it sends again.

@@ -10,6 +10,8 @@ from tests.kill.script import (
     after_memory,
     after_the_question,
     always,
+    as_leader,
+    as_stages,
     ask,
     ask_a_slow_webhook,
     ask_and_delete,
@@ -21,6 +23,7 @@ from tests.kill.script import (
     ask_twice,
     ask_where_it_may_not_speak,
     ask_with_a_file,
+    slow_first_stage,
     unless_changed,
     when_both_are_heard,
     with_a_word_aside,
@@ -361,6 +364,56 @@ APPROVALS = (
     ),
 )
 
+AGENTS = '[[agents]]\nname = "Ant"\n[[agents]]\nname = "Bee"\n'
+TEAM = AGENTS + '[[groups]]\nname = "Team"\nmembers = ["Ant", "Bee"]\npattern = '
+STAGES = (
+    TEAM
+    + """"pipeline"
+[[groups.pipeline.stages]]
+name = "draft"
+agents = ["Ant"]
+on_failure = "skip"
+[[groups.pipeline.stages]]
+name = "final"
+agents = ["Bee"]
+"""
+)
+WORKING = frozenset({"turn.begin", "model.complete", "turn.answer", "turn.finish"})
+
+_team = partial(_make, speaker="Bee", restarts=ONLY_SOON)
+
+TOGETHER = (
+    _team(
+        "in_stages",
+        rule=as_stages(LONG),
+        toml=STAGES + TOML,
+        points=WORKING | {"group.ask", "group.say"},
+        each=WORKING | {"group.ask"},
+    ),
+    _team(
+        "led",
+        rule=as_leader(LONG),
+        toml=TEAM + '"supervisor"\n' + TOML,
+        speaker="Ant",
+        points=WORKING | {"turn.hand", "turn.tool_end"},
+        each=WORKING,
+    ),
+    _team(
+        "a_late_stage",
+        rule=slow_first_stage(LONG),
+        toml=STAGES.replace('on_failure = "skip"', 'on_failure = "skip"\ntimeout = 1') + TOML,
+        points=frozenset({"turn.give_up_part"}),
+    ),
+    _team(
+        "deleted_while_they_work",
+        act=partial(ask_and_delete, when_asked="You are the stage"),
+        rule=lambda _: Slow(8, Answer("too late")),
+        toml=STAGES + TOML,
+        answer="",
+        points=frozenset({"inbox.accept", "group.cancel"}),
+    ),
+)
+
 GROUPS = {
     **{scenario.name: (scenario,) for scenario in MAIN},
     "changes": CHANGES,
@@ -368,5 +421,6 @@ GROUPS = {
     "trouble": TROUBLE,
     "places": PLACES,
     "approvals": APPROVALS,
+    "together": TOGETHER,
 }
 ALL = tuple(scenario for group in GROUPS.values() for scenario in group)

@@ -73,6 +73,42 @@ def when_both_are_heard(text: str) -> Rule:
     return rule
 
 
+def as_stages(text: str) -> Rule:
+    """The first stage drafts; the second answers if it was given the draft."""
+
+    def rule(requests: list[Request]) -> Reply:
+        heard = " ".join(str(message.get("content")) for message in requests[-1].messages)
+        if 'You are the stage "draft"' in heard:
+            return Answer("a draft about newts")
+        return Answer(text if "a draft about newts" in heard else "there was no draft")
+
+    return rule
+
+
+def as_leader(text: str) -> Rule:
+    """The leader gives a task to the other one, and answers if the result came back."""
+
+    def rule(requests: list[Request]) -> Reply:
+        newest = requests[-1]
+        if any("gives you this task" in str(message.get("content")) for message in newest.messages):
+            return Answer("there are seven newts")
+        if newest.results:
+            return Answer(text if "seven newts" in newest.results[-1] else "nothing came back")
+        return Calls(Call("delegate", {"agent": "Bee", "task": "count the newts"}))
+
+    return rule
+
+
+def slow_first_stage(text: str) -> Rule:
+    """The first stage takes longer than it may."""
+
+    def rule(requests: list[Request]) -> Reply:
+        heard = " ".join(str(message.get("content")) for message in requests[-1].messages)
+        return Slow(8, Answer("too late")) if 'You are the stage "draft"' in heard else Answer(text)
+
+    return rule
+
+
 def with_a_word_aside(text: str, aside: str) -> Rule:
     def rule(requests: list[Request]) -> Reply:
         if requests[-1].results:
@@ -125,9 +161,9 @@ async def ask_twice(case: Case) -> None:
     await case.say("and one thing more")
 
 
-async def ask_and_delete(case: Case) -> None:
+async def ask_and_delete(case: Case, *, when_asked: str = "the old words") -> None:
     said = await case.say("the old words")
-    await case.asked("the old words")
+    await case.asked(when_asked)
     await case.ground.ana.delete(said)
 
 

@@ -1,0 +1,124 @@
+"""Whose turn it is when a message reaches a group, and what the group remembers of that.
+
+Decided in the transaction that begins the turn, which also stores what changes: a crash before it decides again, a
+crash after it goes on with what was decided.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from bot.groups.addressing import addressed
+from bot.groups.choosing import choose
+from bot.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
+from bot.groups.team import Team, team
+from bot.groups.voting import options_of
+from memory import groups, messages
+from memory.audience import Scope
+from memory.clock import to_text
+from memory.database import Rows, Tx
+from memory.groups import Run
+from memory.ids import AgentId, GroupId, TurnId
+from memory.inbox import InRow
+from memory.turns import Turn
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Whose turn it is. `conducted`: the answer is made of what several are asked, as `details` say."""
+
+    agent: AgentId
+    conducted: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] | None = None
+    """What the group remembers from now on; None when nothing changes."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A plan with the group that it is for; `alone`: the group has one member and nothing is to be coordinated."""
+
+    plan: Plan
+    team: Team
+    alone: bool
+
+    def keep(self, tx: Tx, turn: Turn, now: datetime) -> None:
+        """Store the run and what the group remembers, in the transaction that begins the turn."""
+        if self.alone:
+            return
+        group, plan = self.team.group, self.plan
+        run = Run(turn.id, group.id, group.pattern, group.config, plan.conducted, plan.details)
+        groups.begin(tx, run, turn, now)
+        if plan.state is not None:
+            groups.set_state(tx, group.id, plan.state, now)
+
+
+def beginning(rows: Rows, waiting: Sequence[InRow], turn: TurnId, now: datetime) -> Beginning:
+    """Decide for the rows that a turn will answer. Raises ValueError when nobody can be asked."""
+    head = waiting[0]
+    found = team(rows, GroupId(head.group or ""))
+    if len(found.group.members) == 1:
+        return Beginning(Plan(found.speakers[0]), found, alone=True)
+    heard = messages.by_ids(rows, [row.message for row in waiting if row.message is not None], Scope(head.audience))
+    if any(message.role == "system" for message in heard):
+        return Beginning(Plan(_told(found, head)), found, alone=False)
+    words = "\n".join(message.text for message in heard)
+    state = groups.state(rows, found.group.id)
+    return Beginning(plan_of(found, words, state, turn, now), found, alone=False)
+
+
+def _told(found: Team, head: InRow) -> AgentId:
+    """Who is told of something that happened in the house: the one it is for, else who speaks for the group."""
+    named = AgentId(str(head.payload.get("agent", "")))
+    return named if named in found.names else found.leader
+
+
+def plan_of(found: Team, words: str, state: Mapping[str, Any], seed: int, now: datetime) -> Plan:
+    """Decide, purely. Raises ValueError when nobody can be asked."""
+    if not found.candidates:
+        raise ValueError(f'nobody of the group "{found.group.name}" is active')
+    whole = isinstance(found.settings, Pipeline | Voting)
+    names = {each.name: each.agent for each in found.candidates}
+    called = [names[name] for name in addressed(words, list(names))]
+    if len(called) == 1:
+        return Plan(called[0], state=_used(state, called, now))
+    if called and not whole:
+        return Plan(found.leader, True, {"agents": called, "everybody": True}, _used(state, called, now))
+    match found.settings:
+        case RoundRobin():
+            return _next_in_turn(found, found.settings, state, now)
+        case Dynamic(selector="supervisor"):
+            return Plan(found.leader, True, {"chooser": found.leader}, _used(state, [found.leader], now))
+        case Dynamic():
+            chosen = [each.agent for each in choose(found.settings, found.candidates, words, state, seed)]
+            details = {"agents": chosen} if len(chosen) > 1 else {}
+            return Plan(chosen[0], len(chosen) > 1, details, _used(state, chosen, now))
+        case Voting():
+            return Plan(found.leader, True, {"options": options_of(words, found.settings)})
+        case Pipeline():
+            return Plan(found.leader, True)
+        case _:
+            return Plan(found.leader, state=_used(state, [found.leader], now))
+
+
+def _next_in_turn(found: Team, settings: RoundRobin, state: Mapping[str, Any], now: datetime) -> Plan:
+    """The member whose turn it is; `index` is the position of the one after it."""
+    order, start = found.speakers, int(state.get("index", 0)) % len(found.speakers)
+    for step in range(len(order)):
+        position = (start + step) % len(order)
+        agent = order[position]
+        if found.able(agent):
+            kept = {**_used(state, [agent], now), "index": (position + 1) % len(order)}
+            return Plan(agent, state=kept)
+        if not settings.skip_unavailable:
+            raise ValueError(
+                f"it is the turn of {found.names[agent]}, who is not active, and the group "
+                f'"{found.group.name}" passes over nobody (skip_unavailable = false)'
+            )
+    raise ValueError(f'nobody of the group "{found.group.name}" is active')
+
+
+def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) -> dict[str, Any]:
+    """The state with the moment in which these agents were asked."""
+    return {**state, "used": {**state.get("used", {}), **dict.fromkeys(agents, to_text(now))}}

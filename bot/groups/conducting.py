@@ -1,0 +1,206 @@
+"""Running a turn that a group answers by asking several of its members.
+
+Like a turn it looks at the store, does one thing, stores what came of it, and looks again. Members' parts are turns of
+their own; nothing of them is said before the last transaction, which says everything and marks the messages as done.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot import context, events, moves
+from bot.context import Material
+from bot.groups import speaking
+from bot.groups.parting import begin_part
+from bot.groups.settings import Table, stored
+from bot.groups.stepping import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
+from bot.groups.team import Team, team
+from bot.kit import Kit
+from bot.reins import Reins
+from bot.turn import TurnRunner, run_part
+from memory import agents, groups, inbox, outbox, turns
+from memory.database import Database, Rows, Tx
+from memory.faults import commit_point
+from memory.groups import Part, Run
+from memory.ids import TurnId
+from memory.turns import TurnMoved
+
+_ASK = commit_point("group.ask")
+_SAY = commit_point("group.say")
+_AGAIN = commit_point("group.again")
+_CANCEL = commit_point("group.cancel")
+
+
+class GroupFailed(Exception):
+    """Nobody of a group gave anything; in words for the operator."""
+
+
+@dataclass(frozen=True)
+class _Sight:
+    """How a run stands."""
+
+    material: Material
+    run: Run
+    team: Team
+    parts: tuple[Part, ...]
+
+    @property
+    def settings(self) -> Table:
+        """Those with which the run began."""
+        return stored(self.run.pattern, self.run.settings)
+
+
+async def run_turn(database: Database, kit: Kit, turn: TurnId, reins: Reins) -> bool:
+    """Run a turn in the way that its run says; False when it was stopped before its end."""
+    run = await database.read(lambda rows: groups.run(rows, turn))
+    if run is None or not run.conducted:
+        return await TurnRunner(database, kit, turn, reins).run()
+    return await Conductor(database, kit, turn, reins).run()
+
+
+class Conductor:
+    """One try at one run whose answer is made of parts."""
+
+    def __init__(self, database: Database, kit: Kit, turn: TurnId, reins: Reins) -> None:
+        self._db = database
+        self._kit = kit
+        self._turn = turn
+        self._reins = reins
+
+    async def run(self) -> bool:
+        """Go on until the run is over (True) or the reins say stop and a step is stored (False)."""
+        over = False
+        while not over:
+            sight = await self._db.read(self._look)
+            if sight.material.turn.status != "running":
+                break  # ended by other hands: its person was erased
+            if not any(asked.message.deleted_at is None for asked in sight.material.asked):
+                await self._cancel(sight)
+                break
+            step = next_step(self._situation(sight))
+            if self._reins.stopping and not isinstance(step, Say):
+                return False
+            try:
+                over = await self._make(step, sight)
+            except TurnMoved:
+                continue  # nothing of it was stored
+        return True
+
+    def _look(self, rows: Rows) -> _Sight:
+        turn, run = turns.get(rows, self._turn), groups.run(rows, self._turn)
+        if turn is None or run is None:
+            raise KeyError(self._turn)
+        material = context.look(rows, turn, agents.agent(rows, turn.agent))
+        found = tuple(groups.parts(rows, turn.id))
+        return _Sight(material, run, team(rows, run.group), found)
+
+    def _situation(self, sight: _Sight) -> Situation:
+        live = [each.message.text for each in sight.material.asked if each.message.deleted_at is None]
+        # Tasks belong to the part that gave them, not to the run's own steps.
+        own = tuple(part for part in sight.parts if part.asked_by == sight.run.id)
+        return Situation(
+            sight.run.id, sight.settings, sight.run.plan, "\n".join(live), sight.team.candidates, sight.team.names, own
+        )
+
+    async def _make(self, step: Step, sight: _Sight) -> bool:
+        match step:
+            case Ask(wanted):
+                await self._ask(wanted, sight)
+                return False
+            case Wait():
+                await self._wait(sight)
+                return False
+            case Say():
+                return await self._say(step, sight)
+            case Fail(why):
+                await self._fail(why, sight)
+                return False
+
+    async def _ask(self, wanted: Sequence[Wanted], sight: _Sight) -> None:
+        turn, now = sight.material.turn, self._kit.clock()
+
+        def work(tx: Tx) -> None:
+            turns.require_current(tx, turn)
+            for each in wanted:
+                begin_part(tx, turn, turn.id, each, now)
+
+        await self._db.write(_ASK, work)
+        if not sight.parts:
+            group = sight.team.group
+            count = len(sight.team.candidates)
+            self._kit.watch(events.GroupStarted(turn.id, turn.place, group.name, sight.run.pattern, count))
+
+    async def _wait(self, sight: _Sight) -> None:
+        """Run the parts that are begun, side by side, each to its end or its time limit."""
+        running = [part for part in sight.parts if part.status == "running" and part.asked_by == sight.run.id]
+        async with asyncio.TaskGroup() as tasks:
+            for part in running:
+                tasks.create_task(self._run_part(part, sight), name=f"part {part.turn} of run {part.run}")
+
+    async def _run_part(self, part: Part, sight: _Sight) -> None:
+        turn, name = sight.material.turn, sight.team.names.get(part.agent, "somebody")
+        role = next((m.role for m in sight.team.group.members if m.agent == part.agent), "regular")
+        self._kit.watch(events.AgentStarted(turn.id, turn.place, part.agent, name, role, part.kind))
+        seconds = sight.team.seconds(sight.settings, part)
+        if not await run_part(self._db, self._kit, part.turn, seconds, self._reins):
+            return
+        ended = await self._db.read(lambda rows: groups.part(rows, part.turn))
+        ok = ended is not None and ended.status == "done"
+        if not ok and ended is not None:
+            self._kit.watch(events.GroupError(turn.id, turn.place, part.agent, ended.output, recoverable=True))
+        self._kit.watch(events.AgentCompleted(turn.id, turn.place, part.agent, name, ok))
+
+    async def _say(self, say: Say, sight: _Sight) -> bool:
+        """Everything that is said, and that the messages are answered, in one transaction."""
+        material, now = sight.material, self._kit.clock()
+        turn = material.turn
+
+        def work(tx: Tx) -> bool:
+            turns.require_current(tx, turn)
+            fresh = context.look(tx, turn, material.agent)
+            if moves.changed(fresh) and turn.restarts < moves.MAX_RESTARTS:
+                self._begin_again(tx, fresh)
+                return False
+            speaking.write(tx, fresh, speaking.Spoken(say.words, sight.team), self._kit.package, now)
+            groups.end(tx, turn.id, say.outcome, now)
+            inbox.finish(tx, turn.id, now)
+            turns.end(tx, turn.id, "done", now)
+            return True
+
+        over = await self._db.write(_SAY, work)
+        if over:
+            began = sight.run.started_at or now
+            seconds, group = (now - began).total_seconds(), sight.team.group.name
+            done = events.GroupComplete(
+                turn.id, turn.place, group, sight.run.pattern, seconds, len(say.words), say.outcome
+            )
+            self._kit.watch(done)
+            self._kit.watch(events.Complete(turn.id, turn.place))
+        return over
+
+    def _begin_again(self, tx: Tx, material: Material) -> None:
+        """The words changed while members worked on the old ones: ask again."""
+        groups.drop_parts(tx, material.turn.id)
+        again = turns.restart(tx, material.turn)
+        turns.add_step(tx, again, "joined", {"messages": moves.wordings(material)}, self._kit.clock())
+
+    async def _fail(self, why: str, sight: _Sight) -> None:
+        """Nobody gave anything: forget that they were asked, so that the next try asks again."""
+        turn = sight.material.turn
+        await self._db.write(_AGAIN, lambda tx: groups.drop_parts(tx, turn.id))
+        self._kit.watch(events.GroupError(turn.id, turn.place, None, why, recoverable=True))
+        raise GroupFailed(f'nobody of the group "{sight.team.group.name}" gave an answer: {why}')
+
+    async def _cancel(self, sight: _Sight) -> None:
+        turn, now = sight.material.turn, self._kit.clock()
+
+        def work(tx: Tx) -> None:
+            self._kit.broker.withdraw(tx, turn.id, now)
+            outbox.withdraw_pending(tx, turn.id)
+            groups.drop_parts(tx, turn.id)
+            groups.end(tx, turn.id, {}, now)
+            inbox.finish(tx, turn.id, now)
+            turns.end(tx, turn.id, "cancelled", now)
+
+        await self._db.write(_CANCEL, work)
+        self._kit.watch(events.Complete(turn.id, turn.place))

@@ -1,0 +1,77 @@
+"""The parts of a run as turns: begun, ended with what the member gave, or given up."""
+
+from datetime import datetime
+
+from bot.context import Material, plain
+from bot.groups.stepping import Wanted
+from bot.seeding import ensure_blocks
+from memory import agents, groups, inbox, turns
+from memory.database import Tx
+from memory.groups import Part, Status
+from memory.ids import TurnId
+from memory.turns import Turn
+
+_SILENT_FAILS = ("stage", "task")
+_NEEDS_DETAIL = ("ballot", "choice")
+
+
+def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: Wanted, now: datetime, *, call: str = "") -> TurnId:
+    """Begin a member's turn: it hears what the run answers, to the same ears, and its task."""
+    turn = Turn(
+        id=turns.new_turn_id(),
+        agent=wanted.agent,
+        group=asking.group,
+        place=asking.place,
+        person=asking.person,
+        scope=asking.scope,
+        trust=asking.trust,
+        blocks=asking.blocks,
+        restarts=0,
+        started_at=now,
+        parent=asking.id,
+    )
+    ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
+    turns.begin(tx, turn)
+    part = Part(
+        turn=turn.id,
+        run=run,
+        asked_by=asking.id,
+        agent=wanted.agent,
+        kind=wanted.kind,
+        stage=wanted.stage,
+        attempt=wanted.attempt,
+        task=_task(wanted),
+        call=call,
+    )
+    groups.add_part(tx, part, turn, now)
+    heard = [row.message for row in inbox.of_turn(tx, run) if row.message is not None]
+    turns.add_joined(tx, turn, heard, now)
+    return turn.id
+
+
+def _task(wanted: Wanted) -> str:
+    """What the member is told beside the message: its task, and what others said before."""
+    said = [f'<quoted from="{name}">\n{plain(text)}\n</quoted>' for name, text in wanted.heard]
+    before = ["What the stage before you gave:", *said] if said else []
+    return "\n\n".join(filter(None, [wanted.words, *before]))
+
+
+def end_part(tx: Tx, material: Material, part: Part, text: str, now: datetime) -> None:
+    """Store what a member gave; inside the transaction that ends its turn. Saying nothing can be an answer."""
+    fresh = groups.part(tx, part.turn)
+    status: Status = "done"
+    if part.kind in _NEEDS_DETAIL and (fresh is None or not fresh.detail):
+        status, text = "failed", "gave none that is valid"
+    elif part.kind in _SILENT_FAILS and not text.strip():
+        status, text = "failed", "gave nothing"
+    groups.end_part(tx, part.turn, status, text, now)
+    turns.hand_uses(tx, part.turn, part.asked_by)
+    turns.end(tx, material.turn.id, "done", now)
+
+
+def give_up_part(tx: Tx, turn_id: TurnId, status: Status, why: str, now: datetime) -> None:
+    """A member's turn came to nothing, or took too long; what it had done stays."""
+    turn = turns.get(tx, turn_id)
+    groups.end_part(tx, turn_id, status, why, now)
+    if turn is not None and turn.status == "running":
+        turns.end(tx, turn_id, "failed", now, why)

@@ -1,0 +1,88 @@
+"""What a conducted run says, as rows: each member's words under its name, the group's own under the group's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.context import Material
+from bot.groups.team import Team
+from bot.packaging import Piece
+from bot.transcript import answered_id
+from memory import agents, messages, outbox
+from memory.audience import Trust
+from memory.database import Tx
+from memory.ids import AgentId, MessageId, place_source
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """The words by agent, in order; no agent: the group itself."""
+
+    words: tuple[tuple[AgentId | None, str], ...]
+    team: Team
+
+
+def write(
+    tx: Tx, material: Material, spoken: Spoken, package: Callable[[str, str], list[Piece]], now: datetime
+) -> None:
+    """Store the run's batch and queue what is said; inside the transaction that ends the run."""
+    asked = [each.message.id for each in material.asked]
+    messages.join_batch(tx, asked, material.turn.id)
+    said = [(agent, text) for agent, text in spoken.words if text.strip()]
+    for number, (agent, text) in enumerate(said):
+        speaker = spoken.team.group.name if agent is None else agents.agent(tx, agent).name
+        message = _store(tx, material, (agent, speaker), text, len(asked) + number + 1, now)
+        _queue(tx, material, (agent, speaker), (number, message), package(place_source(material.turn.place), text), now)
+
+
+def _store(
+    tx: Tx, material: Material, who: tuple[AgentId | None, str], text: str, sequence: int, now: datetime
+) -> MessageId:
+    turn, (agent, speaker) = material.turn, who
+    said = messages.Said(
+        turn=turn.id,
+        sequence=sequence,
+        place=turn.place,
+        agent=agent or turn.agent,
+        person=turn.person,
+        speaker=speaker,
+        role="assistant",
+        text=text,
+        source=place_source(turn.place),
+        audience=turn.scope.audience,
+        trust=Trust.AGENT,
+        at=now,
+    )
+    return messages.add_said(tx, said)
+
+
+def _queue(
+    tx: Tx,
+    material: Material,
+    who: tuple[AgentId | None, str],
+    what: tuple[int, MessageId],
+    pieces: list[Piece],
+    now: datetime,
+) -> None:
+    turn, (agent, speaker), (number, message) = material.turn, who, what
+    newest = next((each for each in reversed(material.asked) if each.message.deleted_at is None), None)
+    answers = answered_id(newest) if newest is not None and number == 0 else ""
+    for place, piece in enumerate(pieces):
+        row = outbox.NewRow(
+            key=f"turn/{turn.id}/{number}/{place}",
+            place=turn.place,
+            source=place_source(turn.place),
+            content=piece.text,
+            audience=turn.scope.audience,
+            turn=turn.id,
+            message=message,
+            person=turn.person,
+            agent=agent or turn.agent,
+            detail={
+                "reply_to": answers if place == 0 else "",
+                "mentions": [turn.person] if turn.person else [],
+                "speaker": speaker,
+                **({"files": [[piece.file_name, piece.file_text]]} if piece.file_name else {}),
+            },
+        )
+        outbox.add(tx, row, now)

@@ -1,0 +1,52 @@
+"""Groups for tests: agents that are known by their system prompts, and a model that answers as each of them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from bot.models.base import Answer, Request, UserMessage
+from tests.bot.parts import ScriptedModel, says
+
+Line: TypeAlias = str | Answer | Exception | Callable[[Request], Answer]
+
+
+def agents(*names: str) -> str:
+    """Their tables; each says who it is in its prompt, and has no blocks and no tools but those of its part."""
+    return "".join(
+        f'[[agents]]\nname = "{name}"\nsystem_prompt = "You are {name}."\nblocks = []\ntools = []\n' for name in names
+    )
+
+
+def who(request: Request) -> str:
+    """The agent that a request is for."""
+    return request.system.partition("You are ")[2].partition(".")[0]
+
+
+class Cast(ScriptedModel):
+    """Answers as whoever is asked: each agent's lines in order, then its own name."""
+
+    def __init__(self, **lines: Iterable[Line]) -> None:
+        super().__init__(otherwise=self._answer)
+        self.lines: dict[str, list[Line]] = defaultdict(list, {name: list(said) for name, said in lines.items()})
+
+    def _answer(self, request: Request) -> Answer:
+        name = who(request)
+        line: Line = self.lines[name].pop(0) if self.lines[name] else f"{name} here."
+        if isinstance(line, Exception):
+            raise line
+        if isinstance(line, str):
+            return says(line)
+        return line if isinstance(line, Answer) else line(request)
+
+    def asked(self) -> list[str]:
+        """Who was asked, in order."""
+        return [who(request) for request in self.requests]
+
+    def of(self, name: str) -> list[Request]:
+        """What one of them was shown."""
+        return [request for request in self.requests if who(request) == name]
+
+
+def told(request: Request) -> str:
+    """Everything in a request beside the system prompt, as one text."""
+    return "\n".join(m.text for m in request.messages if isinstance(m, UserMessage))

@@ -1,0 +1,155 @@
+"""Groups in the running service: who answers, and that what they remember is in the store, not in the process."""
+
+from pathlib import Path
+
+from bot.groups.team import acting
+from memory import turns
+from memory.database import Rows
+from memory.ids import TurnId
+from tests.bot.groups.parts import Cast, agents, told
+from tests.bot.parts import BOB, MovableClock, Platform, call, said, says
+from tests.bot.stage import Setting, running
+
+THREE = agents("Ant", "Bee", "Cat")
+ROUND = THREE + '[[groups]]\nname = "Round"\nmembers = ["Ant", "Bee", "Cat"]\n'
+
+
+# ---------------------------------------------------------------------------------------------------------- round robin
+
+
+async def test_members_take_turns_and_a_restart_changes_nothing(tmp_path: Path) -> None:
+    platform, model = Platform(MovableClock()), Cast()
+    for number in range(1, 6):  # a new process for each message
+        async with running(tmp_path, Setting(model, platform=platform, toml=ROUND)) as service:
+            await service.heard(said("next", number))
+            assert await service.column("SELECT json_extract(state, '$.index') FROM group_states") == [number % 3]
+    assert platform.texts() == ["Ant here.", "Bee here.", "Cat here.", "Ant here.", "Bee here."]
+
+
+async def test_who_is_not_active_is_passed_over_and_comes_again_later(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(Cast(), toml=ROUND)) as service:
+        await service.write(lambda tx: tx.run("UPDATE agents SET status = 'hibernated' WHERE name = 'Bee'"))
+        await service.heard(said("1", 1))
+        await service.heard(said("2", 2))
+        await service.write(lambda tx: tx.run("UPDATE agents SET status = 'active' WHERE name = 'Bee'"))
+        await service.heard(said("3", 3))
+        await service.heard(said("4", 4))
+        assert service.platform.texts() == ["Ant here.", "Cat here.", "Ant here.", "Bee here."]
+
+
+async def test_a_round_that_passes_over_nobody_says_to_the_owner_why_it_stands_still(tmp_path: Path) -> None:
+    toml = f"{ROUND}[groups.round_robin]\nskip_unavailable = false\n"
+    async with running(tmp_path, Setting(Cast(), toml=toml)) as service:
+        await service.write(lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE name = 'Ant'"))
+        await service.heard(said("1", 1))
+        assert service.platform.texts() == []
+        (notice,) = [post.text for post in service.platform.posts]
+        assert "it is the turn of Ant, who is not active" in notice
+
+
+async def test_an_observer_is_never_asked_and_a_name_wins_over_the_turn(tmp_path: Path) -> None:
+    toml = THREE + '[[groups]]\nname = "Round"\nmembers = [{ agent = "Ant", role = "observer" }, "Bee", "Cat"]\n'
+    model = Cast()
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        for number, text in enumerate(("hello", "Ant: and you?", "hey bee, again", "@Bee you!", "go on"), 1):
+            await service.heard(said(text, number))
+    assert model.asked() == ["Bee", "Cat", "Bee", "Bee", "Bee"]
+
+
+async def test_the_words_of_one_are_not_the_others_own(tmp_path: Path) -> None:
+    model = Cast(Ant=["I, the ant, say so."])
+    async with running(tmp_path, Setting(model, toml=ROUND)) as service:
+        await service.heard(said("1", 1))
+        await service.heard(said("2", 2, speaker=BOB))
+        assert [row.detail["speaker"] for row in await service.outbox()] == ["Ant", "Bee"]
+    shown = model.of("Bee")[0]
+    assert "[Ant (another agent) · " in told(shown)
+    assert "I, the ant, say so." in told(shown)
+    assert not any(type(message).__name__ == "AssistantMessage" for message in shown.messages)
+
+
+async def test_a_member_may_have_another_model_in_a_group(tmp_path: Path) -> None:
+    toml = ROUND.replace('"Ant",', '{ agent = "Ant", model = "offline" },')
+
+    def models(rows: Rows) -> list[str]:
+        running_turns = [turns.get(rows, TurnId(row["id"])) for row in rows.all("SELECT id FROM turns ORDER BY id")]
+        return [acting(rows, turn).model for turn in running_turns if turn is not None]
+
+    async with running(tmp_path, Setting(Cast(), toml=toml)) as service:
+        await service.heard(said("1", 1))
+        await service.heard(said("2", 2))
+        assert await service.read(models) == ["offline", ""]
+
+
+# -------------------------------------------------------------------------------------------------------------- dynamic
+
+
+DYNAMIC = (
+    THREE
+    + """
+[[groups]]
+name = "Choosing"
+pattern = "dynamic"
+members = [
+  { agent = "Ant", role = "specialist", domain = "gardens", capabilities = ["watering plants"] },
+  { agent = "Bee", capabilities = ["taxes and invoices"] },
+  "Cat",
+]
+[groups.dynamic]
+"""
+)
+
+
+async def test_the_one_whose_capabilities_fit_answers(tmp_path: Path) -> None:
+    model = Cast()
+    async with running(tmp_path, Setting(model, toml=DYNAMIC)) as service:
+        for number, text in enumerate(
+            ("How do I file this invoice?", "My garden is dry", "Plants!", "Good morning"), 1
+        ):
+            await service.heard(said(text, number))
+    assert model.asked() == ["Bee", "Ant", "Ant", "Cat"]  # nobody fits the last: who was asked longest ago
+
+
+async def test_load_balancing_asks_who_was_asked_longest_ago_over_restarts(tmp_path: Path) -> None:
+    model, clock = Cast(), MovableClock()
+    platform = Platform(clock)
+    for number in range(1, 5):
+        setting = Setting(model, clock, platform, toml=f'{DYNAMIC}selector = "load_balancing"\n')
+        async with running(tmp_path, setting) as service:
+            await service.heard(said("Cat: hi" if number == 1 else "x", number))
+            clock.forward(5)
+    assert model.asked() == ["Cat", "Ant", "Bee", "Cat"]
+
+
+async def test_everybody_answers_at_all_each_under_its_own_name_and_once(tmp_path: Path) -> None:
+    model = Cast(Bee=["Bee says hello."])
+    async with running(tmp_path, Setting(model, toml=DYNAMIC)) as service:
+        await service.heard(said("@all how are you?", 1))
+        rows = await service.outbox()
+        said_by = [(row.detail["speaker"], row.content) for row in rows]
+        assert said_by == [("Ant", "Ant here."), ("Bee", "Bee says hello."), ("Cat", "Cat here.")]
+        names = "SELECT a.name FROM outbox o JOIN agents a ON a.id = o.agent_id ORDER BY o.id"
+        assert await service.column(names) == ["Ant", "Bee", "Cat"]
+        assert await service.column("SELECT speaker FROM messages WHERE role = 'assistant'") == ["Ant", "Bee", "Cat"]
+        assert await service.column("SELECT status FROM inbox") == ["done"]
+
+
+async def test_a_model_chooses_where_a_supervisor_selects(tmp_path: Path) -> None:
+    model = Cast(
+        Cat=[says("", call("choose_members", names=["Nobody"])), says("", call("choose_members", names=["Bee"]))]
+    )
+    toml = f'{DYNAMIC}selector = "supervisor"\nsupervisor = "Cat"\n'
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("who can help?", 1))
+        assert service.platform.texts() == ["Bee here."]
+    assert model.asked() == ["Cat", "Cat", "Bee"]
+    assert "watering plants" in told(model.of("Cat")[0])
+    assert "'nobody': nobody of that name can answer" in str(model.of("Cat")[1].messages)
+
+
+async def test_chance_is_the_same_after_a_crash_and_reaches_everybody(tmp_path: Path) -> None:
+    model = Cast()
+    async with running(tmp_path, Setting(model, toml=f'{DYNAMIC}selector = "random"\n')) as service:
+        for number in range(1, 25):
+            await service.heard(said("x", number))
+    assert set(model.asked()) == {"Ant", "Bee", "Cat"}
