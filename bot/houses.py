@@ -1,6 +1,6 @@
 """The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,7 @@ from bot.config import Config
 from bot.config.sections import Agent as AgentSettings
 from bot.config.sections import Block as BlockSettings
 from bot.config.sections import Group as GroupSettings
+from bot.groups.addressing import addressed, mentioned_words
 from bot.groups.settings import with_agents
 from bot.seeding import new_agent_id, seed_agent, seed_group
 from memory import agents
@@ -25,7 +26,8 @@ _SEED = commit_point("constellation.seed")
 
 @dataclass(frozen=True)
 class Answering:
-    """Which group answers in a place: that of the first of its bindings of which anything is said, else the default.
+    """Which group answers a message: the one that it speaks to by name, else the one that has a keyword of it, else
+    that of the first of the place's bindings of which anything is said, else the default.
 
     What was decided by command wins over what is configured for the same binding; it changes while the service runs.
     """
@@ -33,11 +35,26 @@ class Answering:
     places: dict[str, GroupId]
     default: GroupId
     decided: dict[str, GroupId] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
+    """With the names and keywords that bring messages to them, kept as the store has them (`heed`)."""
 
-    def __call__(self, place: Place) -> GroupId:
+    def heed(self, groups: Iterable[Group]) -> None:
+        """Take over names and keywords of groups as they are now."""
+        self.groups[:] = groups
+
+    def __call__(self, place: Place, text: str) -> GroupId:
+        called = self._called(text) if text and len(self.groups) > 1 else None
+        if called is not None:
+            return called
         said = {**self.places, **self.decided}
         bindings = (str(place.id), *place.bindings)
         return next((said[binding] for binding in bindings if binding in said), self.default)
+
+    def _called(self, text: str) -> GroupId | None:
+        names = {group.name: group.id for group in self.groups if group.mention}
+        if spoken := addressed(text, list(names), everybody=False):
+            return names[spoken[0]]
+        return next((group.id for group in self.groups if mentioned_words(text, group.keywords)), None)
 
 
 async def open_house(
@@ -62,7 +79,9 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
     for group in config.groups:
         groups[group.name] = seed_group(tx, _group(group, ids), now).id
         places |= dict.fromkeys(group.places, groups[group.name])
-    return Answering(places, groups[config.default_group.name])
+    answering = Answering(places, groups[config.default_group.name])
+    answering.heed(agents.groups(tx))
+    return answering
 
 
 def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:

@@ -38,8 +38,8 @@ _BATCH = 64  # notifications that share one durable commit at most
 
 _log = structlog.get_logger("bot.router")
 
-ChooseGroup: TypeAlias = Callable[[Place], GroupId]
-"""Which group answers in a place."""
+ChooseGroup: TypeAlias = Callable[[Place, str], GroupId]
+"""Which group answers what is said in a place; the words are empty where nobody said any."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class Router:
     async def _accept(self, house: House, database: Database, found: list[Notification]) -> None:
         """Store them, all or none; while the database refuses, keep them and try again."""
         heard = [replace(each, place=self.heard_by(each.place)) for each in found]
-        arrivals = [to_arrival(notification, house.choose(notification.place)) for notification in heard]
+        arrivals = [to_arrival(notification, _group(house, notification)) for notification in heard]
         clock, broker = house.kit.clock, house.kit.broker
 
         def take(tx: Tx, arrivals: list[Arrival]) -> tuple[list[Accepted | None], bool]:
@@ -252,7 +252,7 @@ class Router:
                 if arrival.kind == Kind.DELETE:
                     queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
                 accepted = self._take(tx, with_reaction(tx, arrival), clock())
-                queued |= ask_again(tx, arrival, accepted, house.choose(notification.place), clock())
+                queued |= ask_again(tx, arrival, accepted, house.choose(notification.place, ""), clock())
                 taken.append(accepted)
             return taken, queued
 
@@ -358,6 +358,10 @@ class Router:
             finally:
                 del couriers[place]
                 self._settled.pulse()
+
+
+def _group(house: House, notification: Notification) -> GroupId:
+    return house.choose(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
 
 
 async def _nothing_first() -> None:

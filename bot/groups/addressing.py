@@ -3,15 +3,15 @@
 import re
 from collections.abc import Collection, Iterable
 
-EVERYBODY = "all"
 _GREETINGS = r"(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?"
 _BEFORE = r"^\s*(?:@\S+\s+)?"
 """A mention of the account itself may stand before the name."""
 
 
-def addressed(text: str, names: Collection[str]) -> list[str]:
-    """The names among these that a message speaks to, in the order of `names`; all of them for "@all"."""
-    if re.match(r"^\s*(?:@\S+\s+)?@all\b", text, re.IGNORECASE):
+def addressed(text: str, names: Collection[str], *, everybody: bool = True) -> list[str]:
+    """The names among these that a message speaks to, in the order of `names`; all of them for "@all" where
+    `everybody` can be meant."""
+    if everybody and re.match(r"^\s*(?:@\S+\s+)?@all\b", text, re.IGNORECASE):
         return list(names)
     spoken = [name for name in names if _speaks_to(text, name)]
     longest = max(map(len, spoken), default=0)

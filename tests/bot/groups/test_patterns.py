@@ -7,7 +7,7 @@ from memory import turns
 from memory.database import Rows
 from memory.ids import TurnId
 from tests.bot.groups.parts import Cast, agents, told
-from tests.bot.parts import BOB, MovableClock, Platform, call, said, says
+from tests.bot.parts import BOB, MovableClock, Platform, call, channel, said, says
 from tests.bot.stage import Setting, running
 
 THREE = agents("Ant", "Bee", "Cat")
@@ -153,3 +153,41 @@ async def test_chance_is_the_same_after_a_crash_and_reaches_everybody(tmp_path: 
         for number in range(1, 25):
             await service.heard(said("x", number))
     assert set(model.asked()) == {"Ant", "Bee", "Cat"}
+
+
+# --------------------------------------------------------------------------------------------------------------- router
+
+
+TWO = (
+    THREE
+    + """
+[[groups]]
+name = "Main Support"
+members = ["Ant"]
+default = true
+[[groups]]
+name = "Crisis"
+members = ["Bee"]
+keywords = ["overwhelmed", "panic attack"]
+[[groups]]
+name = "Silent"
+members = ["Cat"]
+mention = false
+places = ["discord:77"]
+"""
+)
+
+
+async def test_a_name_or_a_keyword_brings_a_message_to_another_group(tmp_path: Path) -> None:
+    attic = channel("77")
+    said_here = [
+        ("hello", "Ant"), ("I am OVERWHELMED today", "Bee"), ("overwhelmedly so", "Ant"), ("Crisis: hi", "Bee"),
+        ("@Crisis hi", "Bee"), ("hey main support", "Ant"), ("Silent: hi", "Ant"), ("a panic attack", "Bee"),
+    ]  # fmt: skip
+    model = Cast()
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        for number, (text, _name) in enumerate(said_here, 1):
+            await service.heard(said(text, number))
+        await service.heard(said("hello", 20, attic), said("main support, hello", 21, attic))
+    assert model.asked()[:-2] == [name for _text, name in said_here]
+    assert sorted(model.asked()[-2:]) == ["Ant", "Cat"]  # a name wins over the place

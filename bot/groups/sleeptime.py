@@ -1,0 +1,144 @@
+"""Ticking a sleeptime group: look whether a trigger holds, and if so give the intervention agent a turn.
+
+What fired, when, and the turn's inbox row are one transaction: a crash before it looks again, a crash after it answers
+the row. Nothing is asked of a model unless a trigger holds.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.metadata import entry_points
+from typing import Any
+
+import structlog
+
+from bot.groups.settings import Sleeptime
+from bot.groups.team import Team, team
+from bot.groups.triggers import Facts, Fired, Predicate, exceeding, holding
+from memory import blocks, events, groups, inbox, talk
+from memory.audience import OWNER, PUBLIC, Scope, Trust
+from memory.blocks import BlockType
+from memory.clock import from_text, to_text
+from memory.database import Database, Rows, Tx
+from memory.faults import commit_point
+from memory.ids import GroupId, PlaceId, place_source
+
+_TICK = commit_point("group.tick")
+_READ = 2_000
+"""Messages that one look reads at most; more than any threshold that makes sense."""
+_EARLY = timedelta(seconds=40)
+"""A job that comes a little before its time is not too early."""
+_TALK = timedelta(hours=24)
+"""How far back talk without a pause is followed."""
+_log = structlog.get_logger("bot.groups.sleeptime")
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What one look came to: `due` is False when it was too early; `fired` are names of triggers that held."""
+
+    due: bool
+    fired: tuple[str, ...] = ()
+    place: PlaceId | None = None
+
+
+async def tick(database: Database, group: GroupId, now: datetime) -> Tick:
+    """Look, if it is time. When something fired, the caller wakes the lane (`Router.answer`). KeyError for no group."""
+    predicates = offered()
+    return await database.write(_TICK, lambda tx: look(tx, group, now, predicates))
+
+
+def offered() -> dict[str, Predicate]:
+    """The predicates that installed packages offer, by name; one that cannot be loaded is left out and logged."""
+    found: dict[str, Predicate] = {}
+    for point in entry_points(group="carina.triggers"):
+        try:
+            found[point.name] = point.load()
+        except (ImportError, AttributeError):
+            _log.warning("trigger_not_loaded", name=point.name, value=point.value)
+    return found
+
+
+def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate]) -> Tick:
+    """The same inside a transaction."""
+    found = team(tx, group_id)
+    settings, state = found.settings, groups.state(tx, group_id)
+    if not isinstance(settings, Sleeptime):
+        raise ValueError(f'the group "{found.group.name}" has the pattern {found.group.pattern}, not sleeptime')
+    checked = _moment(state.get("checked"))
+    if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
+        return Tick(due=False)
+    place = PlaceId(settings.place)
+    facts = _facts(tx, found, settings, state, now)
+    fired = [] if checked is None else holding(settings.triggers, facts, predicates)
+    changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
+    changed["since"] = to_text(now if fired else facts.since)
+    if fired:
+        changed["fired"] = {**state.get("fired", {}), **{each.trigger.name: to_text(now) for each in fired}}
+        _give_turn(tx, found, place, fired, now)
+    groups.set_state(tx, group_id, {**state, **changed}, now)
+    return Tick(True, tuple(each.trigger.name for each in fired), place if fired else None)
+
+
+def _scope(rows: Rows, place: PlaceId) -> Scope:
+    """Who hears what is said in the place where the group acts."""
+    known = inbox.place(rows, place)
+    if known is not None:
+        return Scope(known.audience, frozenset(known.within))
+    return Scope(OWNER if place_source(place) == "terminal" else PUBLIC)  # nobody knows yet who reads there
+
+
+def _facts(rows: Rows, found: Team, settings: Sleeptime, state: Mapping[str, Any], now: datetime) -> Facts:
+    since = _moment(state.get("since")) or now
+    scope = _scope(rows, PlaceId(settings.place))
+    spoken = talk.spoken_since(rows, min(since, now - _TALK), scope, _READ)
+    fired = {name: from_text(at) for name, at in state.get("fired", {}).items()}
+    return Facts(now, since, spoken, _metrics(rows, found, settings, scope), frozenset(state.get("above", ())), fired)
+
+
+def _metrics(rows: Rows, found: Team, settings: Sleeptime, scope: Scope) -> dict[tuple[str, str], float]:
+    """The numbers that triggers are about, from the blocks of the members that the scope may know."""
+    wanted = {(each.block, each.field) for each in settings.triggers if each.on == "threshold_exceeded"}
+    numbers: dict[tuple[str, str], float] = {}
+    if not wanted:
+        return numbers
+    for agent in found.speakers:
+        for block in blocks.visible_blocks(rows, agent, scope, tuple(BlockType)):
+            for label, name in wanted:
+                number = number_in(block.content, name) if block.label == label else None
+                if number is not None:
+                    numbers[label, name] = max(number, numbers.get((label, name), number))
+    return numbers
+
+
+def number_in(content: str, name: str) -> float | None:
+    """The number of a field in the text of a block of fields, whose lines are "name: value"."""
+    line = re.search(rf"(?m)^(?:- )?{re.escape(name)}: (-?\d+(?:\.\d+)?)(?:\s|$)", content)
+    return None if line is None else float(line[1])
+
+
+def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now: datetime) -> None:
+    lines = [f"- {each.trigger.name} ({each.trigger.priority} priority): {each.why}" for each in fired]
+    text = (
+        f'You look after "{found.group.name}" in the background, and this is so now:\n' + "\n".join(lines) + "\n"
+        "Do what that calls for: look into memory, write down what you find. Your final text is said here; an empty "
+        "one stays silent, which is right unless somebody has to hear of it now."
+    )
+    scope = _scope(tx, place)
+    event = events.Event(
+        source="sleeptime",
+        external_id=f"{found.group.id}/{to_text(now)}",
+        place=place,
+        person=None,
+        group=found.group.id,
+        text=text,
+        hearers=scope,
+        trust=Trust.SYSTEM,
+        payload={"agent": found.leader, "status": "sleeptime", "priority": fired[0].trigger.priority},
+    )
+    events.add(tx, event, now)
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)

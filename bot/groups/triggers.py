@@ -1,0 +1,116 @@
+"""When a sleeptime group acts: pure functions of what was measured."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from bot.groups.addressing import mentioned_words
+from bot.groups.settings import Trigger
+from memory.talk import Spoken
+
+PAUSE = timedelta(minutes=15)
+"""Talk with a longer silence in it is not one stretch of talk."""
+PRIORITIES = ("critical", "high", "medium", "low")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known at a check. `since` is the last run, or when the group was looked at first."""
+
+    now: datetime
+    since: datetime
+    spoken: Sequence[Spoken] = ()
+    """What people said lately, oldest first; also before `since`, as far as talk goes on without a pause."""
+    metrics: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Numbers by block and field."""
+    above: frozenset[str] = frozenset()
+    """Names of triggers whose number was above its threshold at the last check."""
+    fired: Mapping[str, datetime] = field(default_factory=dict)
+    """When triggers fired last, by name."""
+
+    @property
+    def new(self) -> list[Spoken]:
+        """What was said since the last run."""
+        return [each for each in self.spoken if each.at > self.since]
+
+
+Predicate = Callable[[Facts], bool]
+"""What an installed package offers for a trigger `custom`."""
+
+
+@dataclass(frozen=True)
+class Fired:
+    """A trigger that holds, and why, in words for the agent."""
+
+    trigger: Trigger
+    why: str
+
+
+def holding(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predicate]) -> list[Fired]:
+    """The triggers that hold now, the most urgent first."""
+    found = [Fired(each, why) for each in triggers if (why := _why(each, facts, custom))]
+    return sorted(found, key=lambda each: PRIORITIES.index(each.trigger.priority))
+
+
+def exceeding(triggers: Sequence[Trigger], facts: Facts) -> list[str]:
+    """The triggers whose number is above its threshold: they fire again only after it was below."""
+    return [each.name for each in triggers if each.on == "threshold_exceeded" and _above(each, facts)]
+
+
+def _why(trigger: Trigger, facts: Facts, custom: Mapping[str, Predicate]) -> str:
+    match trigger.on:
+        case "time_elapsed":
+            return _elapsed(trigger, facts)
+        case "constellation_activity":
+            return _activity(trigger, facts)
+        case "threshold_exceeded":
+            number = facts.metrics.get((trigger.block, trigger.field))
+            rose = _above(trigger, facts) and trigger.name not in facts.above
+            return f"{trigger.field} in {trigger.block} is {number:g}, above {trigger.threshold:g}" if rose else ""
+        case "pattern_detected":
+            texts = "\n".join(each.text for each in facts.new)
+            words = mentioned_words(texts, trigger.words)
+            return f"somebody said {', '.join(repr(word) for word in words)}" if words else ""
+        case "custom":
+            predicate = custom.get(trigger.predicate)
+            return f"{trigger.predicate} holds" if predicate is not None and predicate(facts) else ""
+
+
+def _elapsed(trigger: Trigger, facts: Facts) -> str:
+    wanted = timedelta(minutes=trigger.minutes)
+    if trigger.of == "last_run":
+        return (
+            f"{trigger.minutes:g} minutes have passed since the last run" if facts.now - facts.since >= wanted else ""
+        )
+    begun = talk_begun(facts)
+    if begun is None:
+        return ""
+    fired = facts.fired.get(trigger.name)
+    counted = begun if fired is None else max(begun, fired)
+    return (
+        f"there has been talk without a pause for {trigger.minutes:g} minutes" if facts.now - counted >= wanted else ""
+    )
+
+
+def talk_begun(facts: Facts) -> datetime | None:
+    """When the talk that goes on now began; None when nobody has said anything for longer than a pause."""
+    after = facts.now
+    begun: datetime | None = None
+    for each in reversed(facts.spoken):
+        if after - each.at > PAUSE:
+            break
+        begun = after = each.at
+    return begun
+
+
+def _activity(trigger: Trigger, facts: Facts) -> str:
+    count = len(facts.new)
+    if count >= trigger.messages:
+        return f"{count} messages since the last run"
+    late = trigger.minutes > 0 and facts.now - facts.since >= timedelta(minutes=trigger.minutes)
+    return f"{trigger.minutes:g} minutes with {count} messages since the last run" if late and count else ""
+
+
+def _above(trigger: Trigger, facts: Facts) -> bool:
+    number = facts.metrics.get((trigger.block, trigger.field))
+    return number is not None and number > trigger.threshold

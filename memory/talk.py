@@ -1,0 +1,25 @@
+"""When people talked, and what they said, since some moment: what background checks of groups are decided from."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.audience import Scope
+from memory.clock import from_text, to_text
+from memory.database import Rows
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What one person said."""
+
+    at: datetime
+    text: str
+
+
+def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[Spoken]:
+    """What people said after that and the scope may know, oldest first, the newest `limit` of it."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT created_at, content FROM messages WHERE role = 'user' AND deleted_at IS NULL AND created_at > ?
+              AND {condition} ORDER BY created_at DESC, id DESC LIMIT ?"""
+    found = rows.all(sql, (to_text(since), *parameters, limit))
+    return [Spoken(from_text(row["created_at"]), row["content"]) for row in reversed(found)]

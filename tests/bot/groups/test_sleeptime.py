@@ -1,0 +1,189 @@
+"""Sleeptime groups: triggers over what is really stored, and the turn that one of them causes."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.groups.settings import Trigger
+from bot.groups.sleeptime import look, number_in
+from bot.groups.triggers import Facts, exceeding, holding
+from memory import agents as stored_agents
+from memory.database import Tx
+from memory.ids import GroupId
+from memory.talk import Spoken
+from tests.bot.groups.parts import Cast, agents, told
+from tests.bot.parts import NOON, MovableClock, Platform, channel, said
+from tests.bot.stage import Service, Setting, running
+
+NIGHT = """
+[[groups]]
+name = "Main"
+members = ["Ant"]
+default = true
+[[groups]]
+name = "Night"
+pattern = "sleeptime"
+members = ["Ant", { agent = "Bee", role = "supervisor" }]
+mention = false
+[groups.sleeptime]
+check_minutes = 20
+place = "discord:77"
+[[groups.sleeptime.triggers]]
+name = "sync"
+on = "constellation_activity"
+priority = "high"
+messages = 20
+"""
+MOOD = """
+[[groups.sleeptime.triggers]]
+name = "stress"
+on = "threshold_exceeded"
+priority = "critical"
+block = "mood"
+field = "stress"
+threshold = 7
+"""
+DEN = channel("77")
+
+
+def ago(minutes: float) -> Spoken:
+    return Spoken(NOON - timedelta(minutes=minutes), f"said {minutes:g} minutes ago")
+
+
+def trigger(on: str, **more: object) -> Trigger:
+    return Trigger.model_validate({"name": "t", "on": on, **more})
+
+
+def fires(one: Trigger, facts: Facts) -> bool:
+    return bool(holding([one], facts, {"often": lambda known: len(known.new) > 1}))
+
+
+LONG_AGO = NOON - timedelta(hours=9)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(19, False), (20, True)])
+def test_activity_counts_messages_since_the_last_run(count: int, expected: bool) -> None:
+    spoken = [ago(60), *(ago(minute) for minute in range(count, 0, -1))]
+    since = NOON - timedelta(minutes=30)
+    assert fires(trigger("constellation_activity", messages=20), Facts(NOON, since, spoken)) is expected
+
+
+def test_activity_also_fires_after_its_time_with_one_message_but_not_with_none() -> None:
+    one = trigger("constellation_activity", messages=20, minutes=60)
+    assert fires(one, Facts(NOON, NOON - timedelta(minutes=60), [ago(59)]))
+    assert not fires(one, Facts(NOON, NOON - timedelta(minutes=59), [ago(50)]))
+    assert not fires(one, Facts(NOON, NOON - timedelta(minutes=60), [ago(61)]))
+
+
+def test_elapsed_counts_from_the_last_run_or_talk_without_a_pause() -> None:
+    assert fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=90)))
+    assert not fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=89)))
+    talk = trigger("time_elapsed", minutes=90, of="activity")
+    steady = [ago(minutes) for minutes in range(95, 0, -10)]
+    assert fires(talk, Facts(NOON, LONG_AGO, steady))
+    assert not fires(talk, Facts(NOON, LONG_AGO, [each for each in steady if each.at != ago(45).at]))  # a pause
+    assert not fires(talk, Facts(NOON, LONG_AGO, [ago(minutes) for minutes in range(115, 15, -10)]))  # over by now
+    assert not fires(talk, Facts(NOON, LONG_AGO, steady, fired={"t": NOON - timedelta(minutes=20)}))  # said already
+
+
+def test_a_number_fires_when_it_rises_above_and_again_only_after_it_was_below() -> None:
+    one = trigger("threshold_exceeded", block="mood", field="stress", threshold=7)
+    high = {("mood", "stress"): 8.0}
+    assert fires(one, Facts(NOON, LONG_AGO, metrics=high))
+    assert exceeding([one], Facts(NOON, LONG_AGO, metrics=high)) == ["t"]
+    assert not fires(one, Facts(NOON, LONG_AGO, metrics=high, above=frozenset({"t"})))
+    assert not fires(one, Facts(NOON, LONG_AGO, metrics={("mood", "stress"): 7.0}))
+    assert not fires(one, Facts(NOON, LONG_AGO))
+
+
+def test_words_count_since_the_last_run_and_own_predicates_are_asked() -> None:
+    words = trigger("pattern_detected", words=["hyperfocus", "lost track"])
+    said_before = [Spoken(NOON - timedelta(minutes=5), "I LOST track again")]
+    assert fires(words, Facts(NOON, NOON - timedelta(minutes=6), said_before))
+    assert not fires(words, Facts(NOON, NOON - timedelta(minutes=4), said_before))
+    assert not fires(words, Facts(NOON, LONG_AGO, [Spoken(NOON, "hyperfocused")]))
+    custom = trigger("custom", predicate="often")
+    assert fires(custom, Facts(NOON, LONG_AGO, [ago(2), ago(1)]))
+    assert not fires(custom, Facts(NOON, LONG_AGO, [ago(1)]))
+    assert not fires(trigger("custom", predicate="unknown"), Facts(NOON, LONG_AGO, [ago(2), ago(1)]))
+
+
+def test_the_most_urgent_comes_first() -> None:
+    triggers = [trigger("time_elapsed", minutes=1, name=p, priority=p) for p in ("low", "critical", "medium", "high")]
+    assert [each.trigger.name for each in holding(triggers, Facts(NOON, LONG_AGO), {})] == [
+        "critical", "high", "medium", "low"
+    ]  # fmt: skip
+
+
+def test_a_number_is_read_from_the_lines_of_a_block() -> None:
+    assert number_in("mood: calm\nstress: 8\n", "stress") == 8
+    assert number_in("stress: -2.5", "stress") == -2.5
+    assert number_in("stress:\ndistress: 3", "stress") is None
+
+
+async def ticked(service: Service) -> tuple[str, ...]:
+    """One look of the group, as a job does it."""
+
+    def work(tx: Tx) -> tuple[GroupId, tuple[str, ...]]:
+        night = next(each.id for each in stored_agents.groups(tx) if each.name == "Night")
+        return night, look(tx, night, service.clock(), {}).fired
+
+    group, fired = await service.write(work)
+    if fired:
+        service.router.answer(service.house, DEN.id, group)
+        await service.settled()
+    return fired
+
+
+async def talk(service: Service, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        service.clock.forward(1)
+        await service.heard(said(f"word {number}", number, at=service.clock()))
+
+
+async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_do_not(tmp_path: Path) -> None:
+    clock, model = MovableClock(), Cast(Bee=["I looked after you."])
+    platform = Platform(clock)
+    setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + NIGHT)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello den", 500, DEN, at=clock()))
+        assert await ticked(service) == ()  # the first look only notes the time
+        await talk(service, 1, 19)
+        clock.forward(20 * 60)
+        assert await ticked(service) == ()
+        await talk(service, 20, 1)
+        assert await ticked(service) == ()  # too early for the next look
+    async with running(tmp_path, setting) as service:  # what was counted stands in the store
+        clock.forward(20 * 60)
+        assert await ticked(service) == ("sync",)
+        assert platform.texts(DEN.id)[-1] == "I looked after you."
+        assert [row.detail["speaker"] for row in await service.outbox()][-1] == "Bee"
+        clock.forward(20 * 60)
+        assert await ticked(service) == ()  # counted anew
+    assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
+
+
+async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing(tmp_path: Path) -> None:
+    shape = 'schema = { type = "map", fields = [{ name = "stress", type = "number" }] }, values = { stress = 9 }'
+    mood = f'blocks = [{{ label = "mood", description = "m", audience = "owner", {shape} }}]'
+    toml = agents("Ant", "Bee").replace("blocks = []", mood, 1) + NIGHT.replace("discord:77", "terminal:local") + MOOD
+    model = Cast(Bee=[""])
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.write(lambda tx: _look(tx, service))
+        service.clock.forward(1200)
+        assert (await service.write(lambda tx: _look(tx, service))) == ()  # it was high at the first look
+        await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 3' WHERE label = 'mood'"))
+        service.clock.forward(1200)
+        assert (await service.write(lambda tx: _look(tx, service))) == ()
+        await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 9' WHERE label = 'mood'"))
+        service.clock.forward(1200)
+        assert (await service.write(lambda tx: _look(tx, service))) == ("stress",)
+        (state,) = await service.column("SELECT state FROM group_states")
+        assert json.loads(state)["above"] == ["stress"]
+
+
+def _look(tx: Tx, service: Service) -> tuple[str, ...]:
+    night = next(each.id for each in stored_agents.groups(tx) if each.name == "Night")
+    return look(tx, night, service.clock(), {}).fired
