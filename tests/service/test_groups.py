@@ -1,0 +1,119 @@
+"""Groups on Discord: the unmodified program over sockets, each pattern in a channel of its own."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.service.towns import NO_MERGING, Town, town
+from tests.wire.discord import GuildChannel, Message
+from tests.wire.model import Answer, Call, Calls, Reply, Request, text_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+AGENTS = "".join(f'[[agents]]\nname = "{name}"\nsystem_prompt = "You are {name}."\n' for name in ("Ant", "Bee", "Cat"))
+GROUPS = {
+    "round": 'members = ["Ant", "Bee", "Cat"]\ndefault = true\n',
+    "dynamic": """members = [
+  { agent = "Ant", capabilities = ["invoices"] },
+  { agent = "Bee", capabilities = ["plants"] },
+]
+pattern = "dynamic"
+""",
+    "pipeline": """members = ["Ant", "Bee"]
+pattern = "pipeline"
+[[groups.pipeline.stages]]
+name = "draft"
+agents = ["Ant"]
+[[groups.pipeline.stages]]
+name = "final"
+agents = ["Bee"]
+""",
+    "voting": 'members = ["Ant", "Bee", "Cat"]\npattern = "voting"\n',
+    "led": 'members = ["Ant", "Bee"]\npattern = "supervisor"\n[groups.supervisor]\nleader = "Ant"\n',
+}
+
+
+def rule(request: Request) -> Reply:
+    """Each agent says who it is and does what its part asks for."""
+    name = request.system.partition("You are ")[2].partition(".")[0]
+    heard = "\n".join(text_of(message) for message in request.messages if message["role"] == "user")
+    if request.results:
+        return Answer(f"{name} was told: {request.results[-1]}")
+    if "cast_ballot" in request.tools:
+        return Calls(Call("cast_ballot", {"choice": "no" if name == "Cat" else "yes", "reason": f"says {name}"}))
+    if "delegate" in request.tools:
+        return Calls(Call("delegate", {"agent": "Bee", "task": "count the newts"}))
+    if 'stage "draft"' in heard:
+        return Answer("the draft of Ant")
+    if 'stage "final"' in heard:
+        return Answer(f"Bee got the draft: {'the draft of Ant' in heard}")
+    if "gives you this task" in heard:
+        return Answer(f"seven newts, {'count the newts' in heard}")
+    return Answer(f"{name} speaking")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def grouped(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Town, dict[str, GuildChannel]]]:
+    async with town(tmp_path_factory.mktemp("groups"), scripted=True) as made:
+        channels = {name: made.guild.text_channel(f"{name}-room") for name in GROUPS}
+        tables = (
+            f'[[groups]]\nname = "{name}"\nplaces = ["discord:{channels[name].id}"]\n{table}'
+            for name, table in GROUPS.items()
+        )
+        made.configure(f'{NO_MERGING}\ndefault_mode = "open"', AGENTS + "".join(tables))
+        made.model.default = rule
+        await made.service.start()
+        yield made, channels
+        await made.service.stop()
+
+
+def speaker(message: Message) -> str:
+    """The name that people see on a message."""
+    return message.author_name
+
+
+async def test_members_of_a_round_speak_in_turn_also_after_a_kill(
+    grouped: tuple[Town, dict[str, GuildChannel]],
+) -> None:
+    made, rooms = grouped
+    spoken = [await made.ask(made.ana, rooms["round"], f"next {number}") for number in range(2)]
+    await made.service.kill()
+    await made.service.start()
+    spoken += [await made.ask(made.ana, rooms["round"], f"next {number}") for number in range(2, 4)]
+    assert [message.content for message in spoken] == ["Ant speaking", "Bee speaking", "Cat speaking", "Ant speaking"]
+    assert [speaker(message) for message in spoken] == ["Ant", "Bee", "Cat", "Ant"]
+
+
+async def test_the_one_who_knows_answers_and_a_name_wins(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+    made, rooms = grouped
+    asked = ["my plant is dry", "an invoice came", "Bee: an invoice came"]
+    spoken = [await made.ask(made.ana, rooms["dynamic"], text) for text in asked]
+    assert [speaker(message) for message in spoken] == ["Bee", "Ant", "Bee"]
+
+
+async def test_the_last_stage_speaks_with_what_the_first_gave(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+    made, rooms = grouped
+    message = await made.ask(made.ana, rooms["pipeline"], "write something")
+    assert (speaker(message), message.content) == ("Bee", "Bee got the draft: True")
+    assert len(rooms["pipeline"].from_bot) == 1
+
+
+async def test_ballots_and_tally_are_shown(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+    made, rooms = grouped
+    message = await made.ask(made.ana, rooms["voting"], "shall we go?")
+    assert message.content.splitlines() == [
+        "Decision: yes (the most votes).",
+        "Votes: yes 2, no 1",
+        "- Ant — yes: says Ant",
+        "- Bee — yes: says Bee",
+        "- Cat — no: says Cat",
+    ]
+    assert speaker(message) == "voting"
+
+
+async def test_a_leader_gets_back_what_it_gave_away(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+    made, rooms = grouped
+    message = await made.ask(made.ana, rooms["led"], "how many newts?")
+    assert (speaker(message), message.content) == ("Ant", "Ant was told: seven newts, True")
+    assert len(rooms["led"].from_bot) == 1
