@@ -4,7 +4,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot import control
@@ -13,7 +13,9 @@ from bot.archive import Archive
 from bot.broker import Broker
 from bot.chat import Chat
 from bot.community import open_community
+from bot.compaction import Compactor
 from bot.config import Config
+from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.damage import DamageWatch
 from bot.desk import Desk
@@ -23,6 +25,7 @@ from bot.fronts import Desks, connect_fronts
 from bot.granting import Granting
 from bot.halting import Halt
 from bot.houses import Answering, open_house
+from bot.idling import IdleWatch
 from bot.kit import Kit, Limits
 from bot.lane import Patience
 from bot.notices import Notices
@@ -63,6 +66,8 @@ class App:
     desks: Desks
     embedding: Embedding
     damage: DamageWatch
+    compactor: Compactor
+    idling: IdleWatch
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -81,6 +86,7 @@ class App:
                 watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
                 previews = Previews(self.router, self.endpoints, tasks)
                 watching.enter_context(self.events.listen(previews))
+                watching.enter_context(self.events.listen(self.compactor.watch))
                 await self.desks.community.privacy.eraser.take_up()  # before anybody's words are used again
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
@@ -90,6 +96,8 @@ class App:
                 listening.append(tasks.create_task(self.embedding.run(), name="embedding"))
                 listening.append(tasks.create_task(self.damage.run(), name="damage"))
                 listening.append(tasks.create_task(self.desks.schedule.run(), name="jobs"))
+                listening.append(tasks.create_task(self.compactor.run(), name="compaction"))
+                listening.append(tasks.create_task(self.idling.run(), name="idle agents"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -137,17 +145,23 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             TerminalSource(config.constellation.owner, clock),
             TerminalEndpoint(Journal(ground.folder.terminal_journal)),
         )
-        house = House(ground.house, ground.answering, _kit(ground), _owner_notices(config))
+        kit = _kit(ground)
+        compactor = Compactor(ground.constellations, ground.house, kit)
+        kit = replace(kit, shrink=compactor.shrink)
+        house = House(ground.house, ground.answering, kit, _owner_notices(config))
         router = Router(ground.constellations, {house.id: house}, house.id, ground.endpoints, _patience(config))
         ground.embedding.busy = lambda: router.busy
         desks = await _desks(ground, house.kit, router)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         ground.endpoints.update({front.source.name: front.endpoint for front in connected})
         chat = Chat(ground.constellations, house.id, router, terminal, ground.events, desks)
-        damage = DamageWatch(ground.constellations, house.id, house.notices, clock, desks.approvals.resume)
-        yield App(
-            router, chat, desks, ground.embedding, damage, connected, ground.events, ground.endpoints, ground.folder
+        background = (
+            ground.embedding,
+            DamageWatch(ground.constellations, house.id, house.notices, clock, desks.approvals.resume),
+            compactor,
+            IdleWatch(ground.constellations, house.id, clock, config.activity.kept()),
         )
+        yield App(router, chat, desks, *background, connected, ground.events, ground.endpoints, ground.folder)
 
 
 async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _Ground:
@@ -183,6 +197,7 @@ async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
         Archive(*store, people, clock, ground.embedding.meaning),
         Outbox(*store, people, approvals.resume),
         open_schedule(config, approvals, clock, router.resume),
+        Coordinating(*store, people, clock),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from bot import policy
-from bot.context import estimate_tokens, readers, render_block
+from bot.context import readers, render_block
 from bot.desk import Asker
 from bot.errors import UserError
 from bot.kit import words_alone
 from bot.policy import Action, Approver, Change, Held, People
+from bot.quoting import estimate_tokens
 from memory import agents, archival, blocks, inbox
 from memory.agents import Agent
 from memory.archival import Entry, NewEntry, Origin

@@ -9,7 +9,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from bot import cards, events, policy
+from bot import cards, events, happenings, policy
 from bot.broker import Asking
 from bot.context import Material
 from bot.errors import ToolError
@@ -25,7 +25,7 @@ from memory.faults import call_point, commit_point, outside
 from memory.ids import TurnId
 from memory.requests import ApprovalNeeded, Permit, require
 from memory.search import Nearness
-from memory.turns import Turn, TurnMoved
+from memory.turns import TurnMoved
 
 _TOOL = commit_point("turn.tool")
 _TOOL_BEGIN = commit_point("turn.tool_begin")
@@ -58,7 +58,7 @@ class Caller:
         watch(events.ToolCallStarted(turn.id, turn.place, call.name))
         refused = Rules.of(material.agent).refusal(call, material.steps, material.used, self._kit.clock())
         if refused is not None and not use.begun and use.permit is None:
-            await self._fail(call, turn, refused.text, refused.rule)
+            await self._fail(call, material, refused.text, refused.rule)
             return
         try:
             tool, arguments = self._kit.tools(material.agent).resolve(call)
@@ -68,9 +68,9 @@ class Caller:
                 made = await self._permitted(tool, arguments, use, material)
         except TimeoutError:
             text = f"{call.name} took longer than {self._kit.limits.tool_seconds:g} seconds and was given up."
-            await self._fail(call, turn, text)
+            await self._fail(call, material, text)
         except (ToolError, StoreError) as error:
-            await self._fail(call, turn, str(error))
+            await self._fail(call, material, str(error))
         else:
             watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
 
@@ -117,12 +117,12 @@ class Caller:
         return ToolContext(material.turn, material.agent, message, now, permit, meaning, checkpoints)
 
     async def _perform(self, tool: Tool, arguments: Arguments, use: Use, about: ToolContext) -> None:
-        turn, call = about.turn, use.call
+        call = use.call
         if hasattr(tool, "work"):
 
             def work(tx: Tx) -> None:
                 self._spend(tx, call, about)
-                self._add_result(tx, turn, call, tool.work(tx, about, arguments), effect=True)
+                self._add_result(tx, about, call, tool.work(tx, about, arguments), effect=True)
 
             await self._db.write(_TOOL, work)
             return
@@ -149,7 +149,7 @@ class Caller:
             handed = hand(tx)
             if isinstance(handed, Told):
                 self._spend(tx, call, about)
-                self._add_result(tx, turn, call, Outcome(handed.text), effect=handed.ok, ok=handed.ok)
+                self._add_result(tx, about, call, Outcome(handed.text), effect=handed.ok, ok=handed.ok)
             elif not use.begun:
                 self._begin(tx, call, about, effect=True)
             return handed
@@ -165,7 +165,9 @@ class Caller:
             done = part is not None and part.status == "done"
             said = part.output if part is not None else ""
             text = said if done else f"It was not done: {said or 'it was stopped'}. Do it yourself, or say so."
-            self._add_result(tx, turn, call, Outcome(text), effect=True, ok=done)
+            theirs = turns.get(tx, handed.turn)  # who read what is not to be trusted hands on no more trust than that
+            trust = turn.trust if theirs is None else theirs.trust
+            self._add_result(tx, about, call, Outcome(text, trust=trust), effect=True, ok=done)
 
         await self._db.write(_TOOL_END, end)
 
@@ -182,20 +184,25 @@ class Caller:
         def work(tx: Tx) -> None:
             if spend:
                 self._spend(tx, use.call, about)
-            self._add_result(tx, about.turn, use.call, outcome, effect=effect)
+            self._add_result(tx, about, use.call, outcome, effect=effect)
 
         await self._db.write(_TOOL_END, work)
 
-    def _add_result(self, tx: Tx, turn: Turn, call: Call, outcome: Outcome, *, effect: bool, ok: bool = True) -> None:
+    def _add_result(
+        self, tx: Tx, about: ToolContext, call: Call, outcome: Outcome, *, effect: bool, ok: bool = True
+    ) -> None:
+        turn = about.turn
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
         turns.lower_trust(tx, turn, outcome.trust)
         body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": ok}
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets}
-        turns.add_step(tx, turn, "tool_result", body, self._kit.clock())
+        turns.add_step(tx, turn, "tool_result", body, about.now)
+        happenings.note_tool(tx, turn, about.agent.tools, call, about.now, worked=True)
 
-    async def _fail(self, call: Call, turn: Turn, text: str, rule: str = "") -> None:
+    async def _fail(self, call: Call, material: Material, text: str, rule: str = "") -> None:
+        turn = material.turn
         body = {"call": call.id, "name": call.name, "text": self._kit.redact(text), "ok": False, "effect": False}
         if rule:
             body["rule"] = rule
@@ -205,6 +212,7 @@ class Caller:
             if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
                 return True
             turns.add_step(tx, turn, "tool_result", body, now)
+            happenings.note_tool(tx, turn, material.agent.tools, call, now, worked=False)
             return False
 
         ok = await self._db.write(_TOOL_END, work)

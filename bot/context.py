@@ -5,40 +5,33 @@ conversation, append-only, then what changes each turn as a tail of the newest m
 read through the turn's scope, so a model cannot repeat what those who hear it may not know.
 """
 
-import re
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from bot.history import beginning, conversation, earlier, heard, in_view
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
+from bot.quoting import plain, untagged
 from bot.recalling import recalled, recalled_lines
 from bot.rules import EVERY, Rules
-from memory import blocks, groups, inbox, messages, turns
+from bot.surroundings import Surroundings, around, surrounding_parts
+from memory import blocks, groups, inbox, messages, summaries, turns
 from memory.agents import Agent
 from memory.archival import Entry
 from memory.audience import OWNER, PUBLIC, Audience
 from memory.blocks import Block, BlockType
 from memory.database import Rows
 from memory.groups import Part
-from memory.ids import AgentId, BlockId, MessageId
+from memory.ids import BlockId, MessageId
 from memory.search import Nearness
+from memory.summaries import Compaction
 from memory.tool_uses import last_used
 from memory.turns import Step, Turn
 
 HISTORY_ROWS = 240
 """Rows of the conversation that are looked at; the budget decides how many are shown."""
-DEFAULT_BUDGET = 24_000
-"""Tokens for the conversation, where the agent's configuration names no context_budget."""
-_WIDE = re.compile("[\u3040-\ud7a3]")
-_ESCAPED = r"\\<"
-_TAGS = re.compile(r"<(?=\s*/?\s*(?:quoted|block)\b)", re.IGNORECASE)
-_HEADS = re.compile(r"(?:(?<=[\n\r\x0b\x0c\x85\u2028\u2029])|\A)([^\S\n]*)\[")
 _AWAY = 20  # blocks that are not in context and are named
-_OLD_RESULT = 2_000  # characters of a past turn's tool result that are shown again
-_FORGOTTEN = "(removed on request)"
-_LANDMARK = 16  # of so many messages about one is where a conversation that is cut may begin
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,11 @@ class Material:
     """Labels of blocks that are not in context."""
     history: tuple[messages.Message, ...] = ()
     """What is in view of the conversation."""
+    compacted: Compaction | None = None
+    """What left the view before that."""
     recalled: tuple[Entry, ...] = ()
+    around: Surroundings | None = None
+    """Who else is there, what happened, what waits for the agent; None as long as nothing was gathered."""
     used: Mapping[str, datetime] = field(default_factory=dict)
     """When tools whose rules remember it were called last, in earlier turns."""
     part: Part | None = None
@@ -129,7 +126,9 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
     visible = [block for block in known if block.type is not BlockType.LOG]
     referenced = set(turn.blocks)
     place = inbox.place(rows, turn.place)
-    history = _in_view(material.agent, list(_history(rows, turn, {found.message.id for found in material.asked})))
+    compacted = summaries.newest(rows, turn.agent, turn.place, turn.scope.audience)
+    asked = {found.message.id for found in material.asked}
+    history = in_view(material.agent, list(_history(rows, turn, asked, compacted)))
     return replace(
         material,
         place_name=place.name if place else "",
@@ -139,16 +138,22 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
         away=tuple(blocks.away_labels(rows, material.agent.id, turn.scope, _AWAY)),
         history=tuple(history),
+        compacted=compacted,
+        around=around(rows, turn),
         recalled=tuple(recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)),
     )
 
 
-def _history(rows: Rows, turn: Turn, asked: set[MessageId]) -> Iterable[messages.Message]:
-    """The place's messages before this turn: finished batches in their order, without what still waits."""
+def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compaction | None) -> Iterable[messages.Message]:
+    """The place's messages before this turn: finished batches in their order, without what waits or was compacted."""
     waiting = inbox.waiting_messages(rows, turn.place)
     newest = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS)
+    if compacted is not None:
+        older = compacted.kept - {message.id for message in newest}
+        newest = [each for each in newest if not compacted.hides(each)]
+        newest = [*(messages.by_ids(rows, older, turn.scope) if older else ()), *newest]
     if len(newest) == HISTORY_ROWS:
-        newest = newest[_beginning(newest) :]
+        newest = newest[beginning(newest) :]
     found = [message for message in newest if message.id not in asked and message.id not in waiting]
     return sorted(found, key=lambda message: (message.batch or message.id, message.id))
 
@@ -156,14 +161,14 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId]) -> Iterable[messages
 def render(material: Material, tools: Sequence[ToolSpec], *, last_step: bool = False) -> Request:
     """The request for the next model step. Pure: the same material gives the same request, byte for byte."""
     config = material.agent.config
-    conversation = list(_conversation(material.history, material.agent.id))
+    past = [*earlier(material.compacted), *conversation(material.history, material.agent.id)]
     current = list(_render_current(material))
     answers = [step for step in material.steps if step.kind == "answer"]
     if last_step:
         current.append(UserMessage("[system] This is the last step of this turn: answer now, without tools."))
     return Request(
         system=_render_system(material),
-        messages=(*conversation, *current),
+        messages=(*past, *current),
         tools=tuple(tools),
         temperature=config.get("temperature"),
         max_tokens=config.get("max_tokens"),
@@ -202,8 +207,8 @@ def render_block(block: Block) -> str:
     """A block as the model sees it: label, what it may do with it, who can read it, what it is for, content."""
     shared = f' shared_from="{_attribute(block.shared_from)}"' if block.shared_from else ""
     head = f'<block:{block.label} permission="{block.access}" readers="{readers(block.audience)}"{shared}>'
-    about = f"{_TAGS.sub(_ESCAPED, block.profile)}\n" if block.profile else ""
-    content = _TAGS.sub(_ESCAPED, block.shown)
+    about = f"{untagged(block.profile)}\n" if block.profile else ""
+    content = untagged(block.shown)
     return f"{head}\n({block.description})\n{about}{content}\n</block:{block.label}>"
 
 
@@ -222,110 +227,12 @@ def readers(audience: Audience) -> str:
     return {"guild": "this server", "channel": "this channel", "person": "this person"}[kind]
 
 
-def plain(text: str) -> str:
-    """What somebody wrote, so that no line of it looks like one of the platform's: `[` at a line's beginning and the
-    tags of quotations and blocks get a backslash before them."""
-    if "<" in text:
-        text = _TAGS.sub(_ESCAPED, text)
-    return _HEADS.sub(r"\1\\[", text) if "[" in text else text
-
-
-def estimate_tokens(text: str) -> int:
-    """A guess where no provider counts: 3.6 characters a token, 1.1 tokens a CJK character (measured averages)."""
-    wide = 0 if text.isascii() else len(_WIDE.findall(text))
-    return int((len(text) - wide) / 3.6 + wide * 1.1) + 1
-
-
-def _in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.Message]:
-    """The newest messages that the budget has room for."""
-    budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
-    kept: list[messages.Message] = []
-    for message in reversed(history):
-        budget -= estimate_tokens(message.text or message.tool_args or "") + 12
-        if budget < 0:
-            break
-        kept.append(message)
-    rows = list(reversed(kept))
-    if len(rows) < len(history):
-        rows = rows[_beginning(rows) :]
-    while rows and rows[0].role in ("assistant", "tool"):
-        rows.pop(0)
-    return rows
-
-
-def _beginning(rows: Sequence[messages.Message]) -> int:
-    """Where a conversation that is cut begins: at the best landmark of its first quarter.
-
-    Messages are landmarks by their ids alone, so the beginning stays the same, and with it what a provider has in
-    its cache of prompts, until that one message is too old; and it is never between a call and its result.
-    """
-    said = [position for position, row in enumerate(rows) if row.role not in ("assistant", "tool")]
-    early = [position for position in said if 4 * position < len(rows)] or said[:1]
-    marks = {position: zlib.crc32(str(rows[position].id).encode()) for position in early}
-    for each in (_LANDMARK, _LANDMARK // 2, _LANDMARK // 4, 1):
-        if marked := [position for position, mark in marks.items() if mark % each == 0]:
-            return marked[0]
-    return len(rows)
-
-
-def _conversation(rows: Sequence[messages.Message], own: AgentId) -> Iterable[Message]:
-    """Rows as messages; a call whose result was cut off is left out.
-
-    What other agents said is told as theirs, so that nobody takes it for its own; their calls are not shown.
-    """
-    answered = {row.tool_call_id for row in rows if row.role == "tool"}
-    pending: AssistantMessage | None = None
-    for row in rows:
-        mine = row.agent in (None, own)
-        if not mine and (row.tool_call_id is not None or not row.text):
-            continue
-        if row.role == "assistant" and mine:
-            if row.tool_call_id is None:
-                if pending:
-                    yield pending
-                pending = AssistantMessage(_said(row), (), row.created_at)
-            elif row.tool_call_id in answered:
-                call = Call(row.tool_call_id, row.tool_name or "", row.tool_args or "{}")
-                pending = pending or AssistantMessage("", (), row.created_at)
-                pending = replace(pending, calls=(*pending.calls, call))
-            continue
-        if pending:
-            yield pending
-            pending = None
-        if row.deleted_at is None or row.role == "tool":
-            yield _met(row)
-    if pending:
-        yield pending
-
-
-def _met(row: messages.Message) -> UserMessage | ToolMessage:
-    """What is not the agent's own: what people and other agents said, and results of calls."""
-    if row.role == "tool":
-        return ToolMessage(row.tool_call_id or "", row.tool_name or "", row.text[:_OLD_RESULT] or _FORGOTTEN)
-    return UserMessage(_heard(row), row.text if row.role == "user" else "", row.created_at, row.speaker)
-
-
-def _said(row: messages.Message) -> str:
-    """An answer of ours, with a word on it when it did not come through."""
-    failed = row.metadata.get("delivery")
-    return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {failed}]" if failed else "")
-
-
-def _heard(row: messages.Message) -> str:
-    edited = " · edited" if row.edited_at else ""
-    if row.role == "system":
-        return f"[system] {row.text}"
-    when = row.created_at.isoformat(" ", "minutes")[:16] + " UTC"
-    who = row.person if row.role == "user" else "another agent"
-    return f"[{row.speaker or 'somebody'} ({who}) · {when}{edited}]\n{plain(row.text)}"
-
-
 def _render_asked(material: Material, asked: Asked) -> UserMessage:
     row = asked.message
     if row.role == "system":
         return _render_event(material, asked)
     newest = asked is _newest(material)
-    parts = [*_carried(asked.payload), _heard(row), _tail(material) if newest else ""]
+    parts = [*_carried(asked.payload), heard(row), _tail(material) if newest else ""]
     images = tuple(asked.payload.get("images", ()))
     return UserMessage("\n\n".join(part for part in parts if part), row.text, row.created_at, row.speaker, images)
 
@@ -334,9 +241,9 @@ def _render_event(material: Material, asked: Asked) -> UserMessage:
     """Something that happened in the house; after an edit the words as they are now, to be stored anew."""
     edited, event = asked.edited, str(asked.payload.get("status", ""))
     if edited is None or edited.deleted_at is not None:
-        return UserMessage("\n\n".join([_heard(asked.message), _tail(material)]), event=event)
+        return UserMessage("\n\n".join([heard(asked.message), _tail(material)]), event=event)
     task = "Store again what should be remembered of it as it is now. An empty final text stays silent."
-    text = "\n\n".join([f"{_heard(asked.message)} {task}", _heard(edited), _tail(material)])
+    text = "\n\n".join([f"{heard(asked.message)} {task}", heard(edited), _tail(material)])
     return UserMessage(text, edited.text, edited.created_at, edited.speaker, event=event)
 
 
@@ -370,6 +277,9 @@ def _tail(material: Material) -> str:
     if material.recalled:
         lines = plain(recalled_lines(material.recalled))
         parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')
+    if material.around is not None:
+        for origin, lines in surrounding_parts(material.around):
+            parts.append(f'<quoted from="{origin}">\n{plain(lines)}\n</quoted>')
     return "\n\n".join(parts)
 
 

@@ -9,6 +9,7 @@ from bot.approving import Approvals
 from bot.archive import Archive
 from bot.community import Community
 from bot.config import Config
+from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.desk import Desk
 from bot.granting import Granting
@@ -42,10 +43,11 @@ class Desks:
     archive: Archive
     outbox: Outbox
     schedule: Schedule
+    coordinating: Coordinating
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
-        doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering
+        doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
         return {name: handler for door in (*doors, *books) for name, handler in door.handlers().items()}
 

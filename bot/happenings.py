@@ -4,14 +4,18 @@ Names and outcomes alone. What a call was given and what came of it are words, w
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 from bot.context import Material
+from bot.models.base import Call
+from memory import activity, presence
 from memory.block_log import CheckpointPolicy
 from memory.database import Tx
+from memory.inbox import InRow
 from memory.logs import EVENTS, TOOLS, Logged, append_log
+from memory.turns import Turn
 
 
 def write(tx: Tx, material: Material, now: datetime, policy: CheckpointPolicy) -> None:
@@ -20,6 +24,28 @@ def write(tx: Tx, material: Material, now: datetime, policy: CheckpointPolicy) -
     logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material), now)
     append_log(tx, EVENTS, logged, _met(material), now)
+    presence.stayed(tx, turn, now)
+
+
+def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:
+    """Write into the activity that a turn was given messages, and read the files that came with them."""
+    given = list(rows)
+    activity.note_received(tx, turn, [row.message for row in given if row.message is not None], now)
+    files = sum(bool(file.get("text")) for row in given for file in row.payload.get("attachments", ()))
+    if files:
+        words = f"read {files} attached {'file' if files == 1 else 'files'}"
+        details = {"folder": "attachments", "files": files, "operation": "read"}
+        activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
+
+
+def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datetime, *, worked: bool) -> None:
+    """Write into the activity that a tool was used, by names alone."""
+    # A call that failed may name anything as its tool or operation, also what somebody said.
+    name = call.name if worked or call.name in tools else "unknown tool"
+    operation = _operation(call.arguments) if worked else None
+    words = f"used {name}{f' ({operation})' if operation else ''}{'' if worked else ', which failed'}"
+    details = {"tool": name, "operation": operation, "worked": worked}
+    activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
 
 
 def _used(material: Material) -> Iterator[dict[str, Any]]:

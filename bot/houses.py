@@ -102,7 +102,9 @@ def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
 
 
 def _agent(settings: AgentSettings, *, show_name: bool) -> Agent:
-    chosen = settings.model_dump(include={"temperature", "max_tokens", "context_budget"}, exclude_none=True)
+    chosen = settings.model_dump(
+        include={"temperature", "max_tokens", "context_budget", "compaction"}, exclude_none=True
+    )
     return Agent(
         id=new_agent_id(),
         name=settings.name,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bot import events
 from bot.broker import Broker
+from bot.context import Material
 from bot.models.base import Model
 from bot.packaging import Piece
 from bot.rates import NO_LIMITS, Rates
@@ -12,6 +13,7 @@ from bot.tools.base import Toolset
 from memory.agents import Agent
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.clock import Clock
+from memory.database import Database
 from memory.search import Nearness
 
 
@@ -32,6 +34,11 @@ async def words_alone(_text: str) -> Nearness | None:
 def anything_fits(_source: str, _text: str) -> str:
     """Where a file can hold what is long."""
     return ""
+
+
+async def nothing_leaves(_database: Database, _material: Material) -> bool:
+    """Conversations stay as they are."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -55,3 +62,5 @@ class Kit:
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
     """How what is written in blocks is kept."""
     watch: events.Watch = events.unwatched
+    shrink: Callable[[Database, Material], Awaitable[bool]] = nothing_leaves
+    """Compacts the conversation of a turn for which a model takes no more; whether anything left its view."""

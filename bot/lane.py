@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from bot import broker, events
+from bot import broker, events, happenings
 from bot.groups.beginning import beginning
 from bot.groups.conducting import run_turn
 from bot.kit import Kit
@@ -20,7 +20,7 @@ from bot.rates import refuse
 from bot.reins import Reins
 from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
-from memory import agents, inbox, outbox, turns
+from memory import agents, inbox, outbox, presence, turns
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.called import place_named
 from memory.database import Database, Rows, Tx
@@ -257,6 +257,7 @@ def begin_turn(tx: Tx, rows: list[InRow], now: datetime) -> TurnId:
         restarts=0,
         started_at=now,
     )
+    turn = replace(turn, away_since=presence.last_active(tx, turn.agent, turn.scope))
     ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
     asking = turns.get(tx, decided.turn) if decided is not None else None
     turn = replace(turn, blocks=asking.blocks if asking is not None else reference_blocks(tx, turn, rows, now))
@@ -264,6 +265,8 @@ def begin_turn(tx: Tx, rows: list[InRow], now: datetime) -> TurnId:
     inbox.claim(tx, rows, turn.id)
     inbox.count_attempt(tx, turn.id)
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
+    presence.came(tx, turn, now)
+    happenings.note_asked(tx, turn, rows, now)
     if decided is not None:
         broker.resume(tx, turn, decided, now)
     else:

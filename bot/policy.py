@@ -40,6 +40,7 @@ class Action(StrEnum):
     REVOKE = "end a lasting permission"
     AUDIT = "read the record of permissions"
     PEOPLE = "let people in, shut them out, and see whom"
+    COORDINATE = "assign tasks to agents, hand over and note for them"
     COST = "see what models cost"
     STEER = "say how a channel is heard and who answers there"
     SOURCES = "pause a source and resume it"
@@ -69,6 +70,7 @@ _LEAST = {
     Action.REVOKE: Standing.ADMIN,
     Action.AUDIT: Standing.OWNER,
     Action.PEOPLE: Standing.OWNER,
+    Action.COORDINATE: Standing.ADMIN,
     Action.COST: Standing.ADMIN,
     Action.STEER: Standing.ADMIN,
     Action.SOURCES: Standing.OWNER,

@@ -42,6 +42,9 @@ WORDS = {
     "blocks": "notes about you, with their history",
     "steering": "decisions of yours about channels and sources",
     "jobs": "times at which something is to be said to you",
+    "activity": "notes of what agents did in talks with you",
+    "coordination": "tasks and notes of agents from talks with you",
+    "summaries": "summaries of talks with you alone",
     "admission": "your being let in, and your asking for it",
     "identities": "accounts and places of yours",
 }

@@ -7,7 +7,7 @@ from typing import Any
 from bot.context import Asked, Material
 from bot.groups.team import acting
 from bot.packaging import Piece
-from memory import messages, outbox, turns
+from memory import activity, messages, outbox, turns
 from memory.audience import Trust
 from memory.database import Tx
 from memory.ids import MessageId, OutboxId, TurnId, place_source
@@ -39,6 +39,9 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
             if step.seq == final:
                 message = stored
     _queue(tx, ended, message, now)
+    if ended.pieces:
+        sent = activity.of_turn(material.turn, activity.Kind.SENT, "answered", {"messages": 1}, message)
+        activity.note(tx, sent, now)
 
 
 def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:

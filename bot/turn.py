@@ -20,12 +20,13 @@ from bot.errors import ToolError
 from bot.groups.parting import end_part, give_up_part
 from bot.groups.team import acting
 from bot.kit import Kit
-from bot.models.base import Answer, Model, Restarted, TextDelta, Usage
+from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta
 from bot.moves import Cancel, Finish, Move, Remind, Restart, Tell, Think, Use, next_move, open_call, wordings
 from bot.reins import Reins
 from bot.rules import Rules
+from bot.spending import spent
 from bot.tools.aliases import unaliased
-from memory import groups, inbox, outbox, turns
+from memory import coordination, groups, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, call_point, commit_point, outside
@@ -33,7 +34,7 @@ from memory.groups import Status
 from memory.ids import TurnId, place_source
 from memory.inbox import InRow
 from memory.turns import Turn, TurnMoved
-from memory.usage import Spent, record
+from memory.usage import record
 
 _JOIN = commit_point("turn.join")
 _RESTART = commit_point("turn.restart")
@@ -145,25 +146,40 @@ class TurnRunner:
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
         # What only a model needs (memory, history) is read only now.
         meaning = await self._kit.meaning(context.asked_words(material))
-        material = await self._db.read(functools.partial(context.gather, material=material, meaning=meaning))
-        request = context.render(material, () if move.last else tools.specs(), last_step=move.last)
-        request = replace(request, force_tool=move.force)
-        model = await self._kit.model(material.agent)
-        answering = outside(_MODEL, self._listen(model, request, material.turn), self._kit.limits.model_seconds)
-        self._call = asyncio.create_task(answering, name=f"model of turn {material.turn.id}")
+        gather = functools.partial(context.gather, material=material, meaning=meaning)
+        model, specs = await self._kit.model(material.agent), () if move.last else tools.specs()
+
+        async def ask(*, compactable: bool) -> tuple[Answer | None, Material]:
+            found = await self._db.read(gather)
+            request = context.render(found, specs, last_step=move.last)
+            request = replace(request, force_tool=move.force, compactable=compactable and bool(found.history))
+            return await self._asked(model, request, found.turn), found
+
         try:
-            answer = await self._call
+            answer, material = await ask(compactable=True)
+        except ContextTooLong as error:
+            compacted = await self._kit.shrink(self._db, material)
+            _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
+            answer, material = await ask(compactable=False)
+        if answer is not None:
+            await self._store_answer(answer, material)
+
+    async def _asked(self, model: Model, request: Request, turn: Turn) -> Answer | None:
+        """The model's answer; None when the turn's words changed meanwhile."""
+        answering = outside(_MODEL, self._listen(model, request, turn), self._kit.limits.model_seconds)
+        self._call = asyncio.create_task(answering, name=f"model of turn {turn.id}")
+        try:
+            return await self._call
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if current is None or current.cancelling():
                 raise
-            return  # interrupted: the words changed
+            return None  # interrupted: the words changed
         finally:
             self._call.cancel()
             self._call = None
-        await self._store_answer(answer, material)
 
-    async def _listen(self, model: Model, request: Any, turn: Turn) -> Answer:
+    async def _listen(self, model: Model, request: Request, turn: Turn) -> Answer:
         text = ""
         async for event in model.complete(request):
             match event:
@@ -178,7 +194,7 @@ class TurnRunner:
 
     async def _store_answer(self, answer: Answer, material: Material) -> None:
         turn, redact, now = material.turn, self._kit.redact, self._kit.clock()
-        spent = _spent(answer.model, answer.usage)
+        cost = spent(answer.model, answer.usage)
 
         used = {call["id"] for step in material.steps if step.kind == "answer" for call in step.body["calls"]}
         calls = []
@@ -195,7 +211,9 @@ class TurnRunner:
             turns.add_step(tx, turn, "answer", body, now)
             recalled = [entry.id for entry in material.recalled]
             turns.note_shown(tx, turn, context.shown_blocks(material), recalled)
-            record(tx, turn, spent, now)
+            if material.around is not None:
+                coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)
+            record(tx, turn, cost, now)
             return self._look(tx)
 
         self._seen = await self._db.write(_ANSWER, work)
@@ -314,6 +332,7 @@ def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
         return False
     inbox.claim(tx, joined, turn.id)
     turns.add_joined(tx, turn, [row.message for row in joined if row.message is not None], now)
+    happenings.note_asked(tx, turn, joined, now)
     return True
 
 
@@ -324,14 +343,3 @@ def _explained(answer: Answer) -> str:
     if answer.finish == "length" and answer.text and not answer.calls:
         return f"{answer.text}\n(The answer ends here because it reached the model's limit.)"
     return answer.text
-
-
-def _spent(model: str, usage: Usage) -> Spent:
-    return Spent(
-        model,
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_tokens,
-        usage.cache_write_tokens,
-        usage.cost_usd,
-    )

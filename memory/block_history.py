@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
+from memory import activity
+from memory.activity import Kind, NewEvent
 from memory.audience import Scope, Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
 from memory.block_rows import archives_of, load_block
@@ -91,6 +93,9 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
         stamp = Stamp(person_writer(hand.person), None, opened.next_seq, hand.now)
         if not save_change(tx, opened, stamp, hand.policy):
             return block
+        words, details = f"changed the block {block.label} by hand", {"label": block.label, "change": "by hand"}
+        event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
+        activity.note(tx, event, hand.now)
         trust = min(block.trust, hand.trust)
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
         return replace(block, content=text, trust=trust, updated_at=from_text(to_text(hand.now)))

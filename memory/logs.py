@@ -44,8 +44,8 @@ _LOGS: Mapping[str, _Log] = {
     ),
     EVENTS: _log("What happened here beside messages", Field(name="event", required=True)),
     SUMMARIES: _log(
-        "Earlier talk that is no longer shown, in short",
-        Field(name="summary", required=True),
+        "When earlier talk left your view, and how; what it was is told at the beginning of the conversation",
+        Field(name="summary", required=True, description="how it left"),
         Field(name="messages", type=FieldType.NUMBER, description="how many it stands for"),
     ),
 }

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memory import (
+    activity,
     admission,
     archival,
     block_log,
+    coordination,
     grants,
     groups,
     inbox,
@@ -20,6 +22,7 @@ from memory import (
     privacy,
     requests,
     steering,
+    summaries,
     turns,
     usage,
 )
@@ -57,6 +60,9 @@ STORES: tuple[PersonStore, ...] = (
     _store("admission", admission, "people_rules", "pairing_codes"),
     _store("steering", steering, "steering"),
     _store("jobs", jobs, "jobs"),
+    _store("activity", activity, "activity_events", "agent_presence"),
+    _store("summaries", summaries, "archive_summaries", "agent_summaries", "constellation_summaries"),
+    _store("coordination", coordination, "coordination_tasks", "handoff_notes", "handoff_reads", "notable_events"),
     _store(
         "blocks",
         block_log,

@@ -51,6 +51,8 @@ class Turn:
     status: str = "running"
     parent: TurnId | None = None
     """The turn that waits for this one: a member's part in what a group does."""
+    away_since: datetime | None = None
+    """When its agent had its last turn before, as far as those who hear this one may know; None: never."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def begin(tx: Tx, turn: Turn) -> None:
             "blocks": json.dumps(turn.blocks),
             "status": "running",
             "started_at": to_text(turn.started_at),
+            "away_since": None if turn.away_since is None else to_text(turn.away_since),
         },
     )
 
@@ -90,6 +93,12 @@ def get(rows: Rows, identifier: TurnId) -> Turn | None:
     """The turn of that id, for the worker that runs it."""
     row = rows.one("SELECT * FROM turns WHERE id = ?", (identifier,))
     return None if row is None else _turn(row)
+
+
+def oldest_running(rows: Rows, place: PlaceId) -> int:
+    """The id of the oldest turn that runs in a place; above all ids when none does."""
+    row = rows.one("SELECT min(id) FROM turns WHERE status = 'running' AND place_id = ?", (place,))
+    return 2**63 - 1 if row is None or row[0] is None else int(row[0])
 
 
 def nth_newest(
@@ -252,6 +261,7 @@ def _turn(row: Row) -> Turn:
         started_at=from_text(row["started_at"]),
         status=row["status"],
         parent=None if row["parent_id"] is None else TurnId(row["parent_id"]),
+        away_since=None if row["away_since"] is None else from_text(row["away_since"]),
     )
 
 

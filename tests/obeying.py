@@ -8,7 +8,7 @@ from tests.bot.parts import call, says
 
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]
 ORDERS = ["remember", "label", "note", "find", "list", "read", "add", "forget", "tell", "whisper", "show", "fail"]
-ORDERS += ["set", "move", "query"]
+ORDERS += ["set", "move", "query", "arrange"]
 QUESTIONS = ["who cures teeth?", "what is cooked?"]
 """Not one of the words is in them."""
 
@@ -44,7 +44,7 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
                 call("context", "1", operation="append", label=label, content=words)
                 for label in ("human", "scratchpad", "persona")
             ][:2]
-        case "set" | "move" | "query":
+        case "set" | "move" | "query" | "arrange":
             return _block_calls(order, words)
         case "find":
             return [
@@ -76,7 +76,15 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
 
 
 def _block_calls(order: str, words: str) -> list[Call]:
-    """What is done to fields, to blocks as wholes, and asked about both."""
+    """What is done to fields, to blocks as wholes, and asked about both; and what agents arrange with each other."""
+    if order == "arrange":
+        return [
+            call("coord", "1", operation="assign", content=words, agent="Other"),
+            call("coord", "2", operation="handoff", content=words),
+            call("coord", "3", operation="note", content=words, importance="high"),
+            call("coord", "4", operation="status"),
+            call("search", "5", query=words, domain="activity"),
+        ]
     if order == "set":
         changes: list[dict[str, Any]] = [
             {"operation": "add_item", "field": "events", "value": words},

@@ -58,6 +58,11 @@ PLACES = [HALL, ATTIC, DEN, PORT, CELLAR, ANNS, BOBS, OLGAS, ANNAS]
 WHO = {ANNS.id: [ANN], BOBS.id: [BOB], OLGAS.id: [OLGA], ANNAS.id: [ANNA]}
 
 TOML = """
+[[groups]]
+name = "Main"
+[[agents]]
+name = "Other"
+description = "Is there, and answers nowhere"
 [[agents]]
 name = "Carina"
 [[agents.blocks]]
@@ -208,7 +213,7 @@ class Run:
             await self.embed()
             begun = len(self.model.requests)
             self.numbers.line(number)
-            self.service.clock.now = NOON + timedelta(seconds=number)
+            self.service.clock.now = NOON + timedelta(seconds=4 * number)  # between the parts: more than an hour
             await _say(self.service, line, number)
             self._where(line.place).extend(repr(request) for request in self.model.requests[begun:])
 
@@ -236,6 +241,12 @@ class Run:
             "SELECT content, tool_args, source_metadata, audience FROM messages ORDER BY id",
             "SELECT content, label, tags, category, reinforcement, audience FROM archival_entries ORDER BY n",
             "SELECT label, content, profile, schema, block_type, pinned, audience FROM memory_blocks ORDER BY n",
+            "SELECT event_type, words, details, importance, at, audience FROM activity_events ORDER BY id",
+            "SELECT agent_id, last_active, active, audience FROM agent_presence ORDER BY agent_id, audience",
+            "SELECT description, status, updated_at, audience FROM coordination_tasks ORDER BY id",
+            "SELECT content, audience FROM handoff_notes ORDER BY id",
+            "SELECT audience, at FROM handoff_reads ORDER BY note_id, audience",
+            "SELECT description, importance, audience FROM notable_events ORDER BY id",
         ):
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere

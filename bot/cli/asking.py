@@ -10,6 +10,7 @@ from bot.cli.files import require_data
 from bot.cli.holder import ANSWER_SECONDS, TakesNoCommands, holder_of
 from bot.community import open_community
 from bot.config import Config
+from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.errors import UserError
 from bot.granting import Granting
@@ -70,6 +71,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 Why(constellations, house, approvals.people, utc_now),
                 Outbox(constellations, house, approvals.people, lambda: None),
                 open_schedule(config, approvals, utc_now),
+                Coordinating(constellations, house, approvals.people, utc_now),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)

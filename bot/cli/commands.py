@@ -11,6 +11,7 @@ import typer
 
 from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
+from bot.cli.coordinating import add_coordinating
 from bot.cli.ending import explained, logged
 from bot.cli.house import add_archive, add_books, add_sources
 from bot.cli.outbox import add_outbox
@@ -326,3 +327,4 @@ add_books(app, permits, _administer)
 add_archive(app, _administer)
 add_outbox(app, _administer)
 add_jobs(app, _administer)
+add_coordinating(app, _administer)

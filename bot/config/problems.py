@@ -81,6 +81,8 @@ def _walk(loc: tuple[int | str, ...], data: Any, root: type[BaseModel]) -> tuple
     for step in loc:
         if step == "[key]" or (isinstance(step, str) and not isinstance(data, dict)):
             continue
+        if isinstance(data, dict) and step not in data and step in (data.get("type"), data.get("strategy")):
+            continue  # which of several tables it is
         if isinstance(step, int):
             data = data[step] if isinstance(data, list) and step < len(data) else None
             key += f"[{_name(data, step)}]"

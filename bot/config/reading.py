@@ -20,6 +20,7 @@ from bot.config.groups import group_problems
 from bot.config.problems import environment_problem, file_problem, nearest, shown
 from bot.config.section import Section
 from bot.config.sections import (
+    Activity,
     Agent,
     Approvals,
     Constellation,
@@ -99,6 +100,7 @@ class Config(Section):
     terminal: TerminalSettings
     memory: Memory
     schedule: ScheduleSettings
+    activity: Activity
     limits: Limits
     web: Web
     discord_token: SecretStr | None

@@ -34,6 +34,7 @@ from bot.config.values import (
 from bot.groups import settings as patterns
 from bot.policy import Asks
 from bot.rules import ToolRule
+from bot.strategies import RecursiveSummarization, Strategy
 from memory import block_shortening
 from memory.block_log import CheckpointPolicy
 from memory.errors import StoreError
@@ -44,6 +45,7 @@ from scheduler.zones import local_zone
 TOOLS = (
     "calculate",
     "context",
+    "coord",
     "emergency_halt",
     "recall",
     "search",
@@ -157,6 +159,7 @@ class Agent(Section):
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
     context_budget: int | None = Field(default=None, ge=1000)
+    compaction: Strategy | None = None
     tools: tuple[Label, ...] = TOOLS
     rules: tuple[ToolRule, ...] = ()
     blocks: tuple[Block, ...] = ()
@@ -174,6 +177,12 @@ class Agent(Section):
         for tool in self.tools:
             if tool not in TOOLS:
                 raise ValueError(f'tools among {", ".join(TOOLS)}, not "{tool}"')
+        return self
+
+    @validate_model(mode="after")
+    def _summariser_exists(self) -> "Agent":
+        if isinstance(self.compaction, RecursiveSummarization) and self.compaction.model:
+            check_model(self.compaction.model)
         return self
 
     @validate_model(mode="after")
@@ -305,6 +314,16 @@ class ScheduleSettings(Section):
         return self.zone or local_zone()
 
 
+class Activity(Section):
+    """How long it is kept what agents did."""
+
+    keep_days: Annotated[float, Field(ge=0, le=36_500)] = 30
+
+    def kept(self) -> timedelta | None:
+        """The same; None: for ever."""
+        return timedelta(days=self.keep_days) if self.keep_days else None
+
+
 class Limits(Section):
     turn_seconds: Seconds = 600
     tool_seconds: Seconds = 60
@@ -336,5 +355,6 @@ class FileSettings(Section):
     terminal: TerminalSettings = TerminalSettings()
     memory: Memory = Memory()
     schedule: ScheduleSettings = ScheduleSettings()
+    activity: Activity = Activity()
     limits: Limits = Limits()
     web: Web = Web()

@@ -12,6 +12,7 @@ from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.archive import install_archive
 from bot.discord_ui.books import install_cost, install_grant
 from bot.discord_ui.commands import Tree, install
+from bot.discord_ui.coordinating import install_coordinating
 from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
 from bot.discord_ui.linking import install_link
@@ -81,6 +82,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_approvals(tree, desks.approvals)
     install_grant(tree, desks.granting, desks.desk, settings)
     install_archive(tree, desks.archive, settings)
+    install_coordinating(tree, desks.coordinating, settings)
     install_cost(tree, desks.costs)
     install_halt(tree, desks.halt)
     install_privacy(tree, desks.community.privacy)

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from bot.context import Material, plain
+from bot.context import Material
 from bot.groups.stepping import Wanted
+from bot.quoting import plain
 from bot.seeding import ensure_blocks
 from memory import agents, groups, inbox, turns
 from memory.database import Tx

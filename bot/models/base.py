@@ -101,6 +101,9 @@ class Request:
     """Name of a tool the model must call now; empty for free choice."""
     begun_by: str = ""
     """Name of the model that made the calls whose results come now: a chain goes on with it, not with one before it."""
+    compactable: bool = False
+    """Whether who asks can compact the conversation: a request that is too long is then given back to them
+    (ContextTooLong) instead of being cut or passed on to another model."""
     failed: tuple[Unanswered, ...] = ()
     """The models that stand before this one in the chain and gave no answer, for the offline model's words."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import structlog
 
-from bot.models.base import Answer, Event, Model, ModelError, Request, Trouble, Unanswered
+from bot.models.base import Answer, ContextTooLong, Event, Model, ModelError, Request, Trouble, Unanswered
 from bot.models.relay import Relay
 
 _log = structlog.get_logger("bot.models")
@@ -49,7 +49,7 @@ class FallbackModel:
                 self._troubles[link.name] = error.trouble
                 _log.warning("model_failed", model=link.name, kind=type(error).__name__, reason=error.reason)
                 reasons.append(error.reason)
-                if link is self._links[-1]:
+                if link is self._links[-1] or (request.compactable and isinstance(error, ContextTooLong)):
                     raise
 
     def _request(self, link: Model, request: Request) -> Request:

@@ -42,7 +42,7 @@ class ShorteningModel:
             return
         except (ContextTooLong, ModelRejected) as error:
             smaller = smaller_request(request, error)
-            if smaller is None:
+            if smaller is None or (request.compactable and isinstance(error, ContextTooLong)):
                 raise
         async with aclosing(relay.listen(self._model, smaller)) as events:
             async for event in events:

@@ -8,6 +8,7 @@ from bot.rules import Rules
 from bot.tools.base import Tool, Toolset
 from bot.tools.calculator import CalculateTool
 from bot.tools.context import ContextTool
+from bot.tools.coord import CoordTool
 from bot.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.tools.recall import RecallTool
 from bot.tools.search import SearchTool
@@ -18,7 +19,8 @@ from sources.base import Endpoint
 
 def make_tools(endpoints: Mapping[str, Endpoint], *more: Tool) -> Callable[[Agent], Toolset]:
     """The tools there are, as a function that gives an agent those it has."""
-    usual: tuple[Tool, ...] = (CalculateTool(), ContextTool(), RecallTool(), SearchTool(), SendMessageTool(endpoints))
+    memory = ContextTool(), RecallTool(), SearchTool()
+    usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints))
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
     return lambda agent: Toolset.of((*usual, *grouped, *more), agent.tools, Rules.of(agent).operations())
 

@@ -4,8 +4,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bot.context import plain
 from bot.policy import Caution
+from bot.quoting import plain
 from bot.seeding import new_block
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.describing import description_of, size_of

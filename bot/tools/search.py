@@ -20,6 +20,7 @@ _DOMAINS: dict[str, frozenset[Domain]] = {
     "conversations": frozenset({"messages"}),
     "constellation_messages": frozenset({"messages"}),
     "blocks": frozenset({"blocks"}),
+    "activity": frozenset({"activity"}),
     "all": DOMAINS,
 }
 _SHOWN = 600  # characters of one hit that are shown
@@ -27,8 +28,10 @@ _SHOWN = 600  # characters of one hit that are shown
 
 class SearchArguments(Arguments):
     query: str = Field(default="", description="words to look for; empty lists the newest of the time or person")
-    domain: Literal["archival_memory", "conversations", "constellation_messages", "blocks", "all"] = Field(
-        default="all", description="where to look; blocks alone finds older lines of logs too"
+    domain: Literal["archival_memory", "conversations", "constellation_messages", "blocks", "activity", "all"] = Field(
+        default="all",
+        description="where to look; blocks alone finds older lines of logs too; activity, which all leaves out, finds "
+        "what agents did: tasks, handoffs, notes, tools, blocks",
     )
     since: AwareDatetime | None = Field(default=None, description="only from then on, ISO 8601 with time zone")
     until: AwareDatetime | None = Field(default=None, description="only before then, ISO 8601 with time zone")
@@ -73,7 +76,11 @@ class SearchTool:
         counted = searchable(rows, query, turn.scope)
         searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
         text = lines_of(found) or _nothing(searched)
-        return Outcome(text, {"hits": found, "searched": searched}, tuple((hit.kind, hit.id) for hit in hits))
+        return Outcome(
+            text,
+            {"hits": found, "searched": searched},
+            tuple((hit.kind, hit.id) for hit in hits if hit.kind != "event"),
+        )
 
 
 def _utc(moment: datetime | None) -> datetime | None:

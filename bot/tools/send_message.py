@@ -10,7 +10,7 @@ from bot.errors import ToolError
 from bot.packaging import package
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
-from memory import inbox, outbox
+from memory import activity, inbox, outbox
 from memory.audience import Scope, Trust, person_audience
 from memory.database import Tx
 from memory.ids import PlaceId, place_source, snowflakes
@@ -83,6 +83,9 @@ class SendMessageTool:
                 detail=detail,
             )
             outbox.add(tx, row, context.now)
+        details = {"messages": 1, "target": target.name}
+        words = f"sent a message to {target.name}"
+        activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, words, details), context.now)
         return Outcome(f"queued for {place}: it will be delivered as soon as this turn's step is stored")
 
 

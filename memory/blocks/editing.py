@@ -10,6 +10,7 @@ from memory.blocks.guard import decision_for, require_fits, require_yes
 from memory.blocks.making import create_block
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation, decide
+from memory.blocks.telling import tell_changed
 from memory.clock import from_text, to_text
 from memory.database import Rows, Tx
 from memory.document import BlockDocument, Stamp
@@ -76,6 +77,7 @@ def edit_block(
     require_yes(tx, author, block, operation, decision)  # not for what would be refused anyway
     if not save_change(tx, opened, Stamp(author.writer, author.turn, opened.next_seq, author.now), author.policy):
         return block
+    tell_changed(tx, author, block, operation)
     trust = min(block.trust, author.trust)
     if trust < block.trust:
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))

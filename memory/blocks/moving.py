@@ -6,6 +6,7 @@ from memory.blocks.editing import standing_block
 from memory.blocks.guard import require_yes
 from memory.blocks.records import Author, Block, BlockType
 from memory.blocks.rights import Operation
+from memory.blocks.telling import tell_changed
 from memory.clock import from_text, to_text
 from memory.database import Tx
 from memory.errors import BlockRefused, Refused
@@ -16,27 +17,27 @@ from memory.warm_blocks import WarmBlocks
 def archive_block(tx: Tx, author: Author, label: str) -> Block:
     """Take a working block out of context into archival. Raises BlockNotFound, BlockRefused, ApprovalNeeded."""
     block = _of_type(tx, author, label, Operation.ARCHIVE, BlockType.WORKING)
-    return _moved(tx, author, replace(block, type=BlockType.ARCHIVAL, pinned=False))
+    return _moved(tx, author, replace(block, type=BlockType.ARCHIVAL, pinned=False), Operation.ARCHIVE)
 
 
 def load_block(tx: Tx, author: Author, label: str) -> Block:
     """Bring a block back from archival as a working one, pinned so that it is in context. Raises as `archive_block`."""
     block = _of_type(tx, author, label, Operation.LOAD, BlockType.ARCHIVAL)
-    return _moved(tx, author, replace(block, type=BlockType.WORKING, pinned=True))
+    return _moved(tx, author, replace(block, type=BlockType.WORKING, pinned=True), Operation.LOAD)
 
 
 def swap_blocks(tx: Tx, author: Author, out: str, into: str) -> tuple[Block, Block]:
     """Archive one block and load another, both or neither. Raises as `archive_block`."""
     going = _of_type(tx, author, out, Operation.SWAP, BlockType.WORKING)
     coming = _of_type(tx, author, into, Operation.SWAP, BlockType.ARCHIVAL)
-    archived = _moved(tx, author, replace(going, type=BlockType.ARCHIVAL, pinned=False))
-    return archived, _moved(tx, author, replace(coming, type=BlockType.WORKING, pinned=True))
+    archived = _moved(tx, author, replace(going, type=BlockType.ARCHIVAL, pinned=False), Operation.SWAP)
+    return archived, _moved(tx, author, replace(coming, type=BlockType.WORKING, pinned=True), Operation.SWAP)
 
 
 def pin_block(tx: Tx, author: Author, label: str, *, pinned: bool) -> Block:
     """Keep a working block in context, or no longer. Raises as `archive_block`."""
     block = _of_type(tx, author, label, Operation.PIN if pinned else Operation.UNPIN, BlockType.WORKING)
-    return _moved(tx, author, replace(block, pinned=pinned))
+    return _moved(tx, author, replace(block, pinned=pinned), Operation.PIN if pinned else Operation.UNPIN)
 
 
 def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> Block:
@@ -59,6 +60,7 @@ def delete_block(tx: Tx, author: Author, label: str) -> Block:
     require_yes(tx, author, block, Operation.DELETE, decision)
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(author.now), block.id))
     tx.kept(WarmBlocks).take(block.id)
+    tell_changed(tx, author, block, Operation.DELETE)
     return block
 
 
@@ -78,7 +80,8 @@ def _of_type(tx: Tx, author: Author, label: str, operation: Operation, wanted: B
     return block
 
 
-def _moved(tx: Tx, author: Author, block: Block) -> Block:
+def _moved(tx: Tx, author: Author, block: Block, operation: Operation) -> Block:
+    tell_changed(tx, author, block, operation)
     sql = "UPDATE memory_blocks SET block_type = ?, pinned = ?, updated_at = ? WHERE id = ?"
     tx.run(sql, (block.type, int(block.pinned), to_text(author.now), block.id))
     return replace(block, updated_at=from_text(to_text(author.now)))

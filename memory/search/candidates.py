@@ -52,6 +52,7 @@ def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> 
     words, named = _words(find, asked), None
     if find.table.talk:
         named, words = _without_names(find, words)
+    meaning = None if find.table.embedded is None else meaning
     sought = _Sought(asked, words, named, meaning, _nearest(find, meaning))
     best = sought.best(max(_CANDIDATES, 3 * limit))
     if not best:

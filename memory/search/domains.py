@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memory.clock import to_text
 from memory.database import Value
 from memory.ids import AgentId
-from memory.search.query import Domain, Kind, Query
+from memory.search.query import Domain, Embedded, Kind, Query
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Table:
     living: Callable[[AgentId], Condition]
     narrowing: Callable[[Query], Iterator[Condition]]
     talk: bool = False
+    embedded: Embedded | None = None
+    """As what its rows have vectors, if they have any."""
 
 
 def asked(query: Query) -> list[Table]:
@@ -121,6 +123,16 @@ def _of_blocks(query: Query) -> Iterator[Condition]:
         yield Condition("t.block_type <> 'log'")
 
 
+def _of_activity(query: Query) -> Iterator[Condition]:
+    if query.person is not None:
+        yield Condition("t.person_id = ?", (query.person,))
+    if query.author is not None:
+        by = "(t.agent_id = ? OR t.agent_id IN (SELECT id FROM agents WHERE name = ? COLLATE NOCASE))"
+        yield Condition(by, (query.author,) * 2)
+    if query.place is not None:
+        yield Condition("t.place_id = ?", (query.place,))
+
+
 _NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
 _BLOCK_TEXT = "trim(t.profile || char(10) || t.content, char(10)) AS text"
 
@@ -128,6 +140,7 @@ TABLES = (
     Table(
         domain="archival",
         kind="entry",
+        embedded="entry",
         name="archival_entries",
         index="archival_fts",
         number="n",
@@ -140,6 +153,7 @@ TABLES = (
     Table(
         domain="messages",
         kind="message",
+        embedded="message",
         name="messages",
         index="message_fts",
         number="id",
@@ -153,6 +167,7 @@ TABLES = (
     Table(
         domain="blocks",
         kind="block",
+        embedded="block",
         name="memory_blocks",
         index="block_fts",
         number="n",
@@ -161,6 +176,19 @@ TABLES = (
         can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query) or query.author is not None),
         living=_living_blocks,
         narrowing=_of_blocks,
+    ),
+    Table(
+        domain="activity",
+        kind="event",
+        name="activity_events",
+        index="activity_fts",
+        number="id",
+        moment="t.at",
+        columns="t.words AS text, NULL AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
+        "t.place_id AS place, NULL AS role",
+        can_meet=lambda query: query.role is None and not _asks_for_entries(query),
+        living=lambda _agent: Condition("t.search_text <> ''"),
+        narrowing=_of_activity,
     ),
 )
 """In the order in which `Results.searched` names them."""

@@ -34,9 +34,11 @@ class Lookup:
 
     @cached_property
     def among(self) -> Among:
-        """The same for vectors, which keep to what is alive and to the scope by themselves."""
+        """The same for vectors, which keep to what is alive and to the scope by themselves. The domain has vectors."""
+        if self.table.embedded is None:
+            raise ValueError(f"{self.table.domain} has no vectors")
         narrowed = where(self.narrowed) if self.narrowed else None
-        return Among(self.table.kind, self.agent, self.scope, narrowed)
+        return Among(self.table.embedded, self.agent, self.scope, narrowed)
 
     def count(self) -> int:
         """How many rows there are, whatever their words; up to `COUNTED_ROWS`."""

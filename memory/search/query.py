@@ -10,10 +10,13 @@ from memory.database import Rows, Value
 from memory.ids import AgentId, PersonId, PlaceId
 from memory.messages import Message, Role
 
-Domain: TypeAlias = Literal["archival", "messages", "blocks"]
-Kind: TypeAlias = Literal["entry", "message", "block"]
+Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity"]
+Kind: TypeAlias = Literal["entry", "message", "block", "event"]
+Embedded: TypeAlias = Literal["entry", "message", "block"]
+"""Kinds whose rows have vectors."""
 
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
+"""What is searched when nothing is said; activity is searched by name alone, as it repeats what stands elsewhere."""
 MAX_HITS = 100
 
 
@@ -43,7 +46,7 @@ class Among(NamedTuple):
     That is SQL over the kind's own table as `t`, and its parameters.
     """
 
-    kind: Kind
+    kind: Embedded
     agent: AgentId
     scope: Scope
     narrowed: tuple[str, tuple[Value, ...]] | None

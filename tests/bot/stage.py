@@ -13,7 +13,9 @@ from structlog.typing import EventDict
 
 from bot.approving import Approvals
 from bot.broker import Broker, Terms
+from bot.compaction import Compactor
 from bot.config import load_config
+from bot.context import Material
 from bot.erasing import Eraser
 from bot.events import TurnEvent
 from bot.houses import Answering, open_house
@@ -31,7 +33,7 @@ from bot.tools.base import Tool, Toolset
 from memory import inbox, outbox
 from memory.agents import Agent
 from memory.constellation import Constellations
-from memory.database import Row, Rows, Tx
+from memory.database import Database, Row, Rows, Tx
 from memory.faults import commit_point
 from memory.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from memory.outbox import OutRow
@@ -89,6 +91,7 @@ class Service:
     platform: Platform
     approvals: Approvals
     privacy: Privacy
+    compactor: Compactor
     events: list[TurnEvent]
     logs: list[EventDict]
     crashed: bool = False
@@ -124,6 +127,7 @@ class Service:
             return not any(opened)
 
         await until(idle, seconds)
+        await self.compactor.idle()
 
     async def read(self, work: Callable[[Rows], T], house: ConstellationId | None = None) -> T:
         async with self.constellations.use(house or self.house) as database:
@@ -176,13 +180,15 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
     async with AsyncExitStack() as stack:
         logs = stack.enter_context(capture_logs())
         constellations = await stack.enter_async_context(Constellations.open(folder, made.clock))
-        kit, houses = _kit(made, platform, events), dict[ConstellationId, House]()
+        compactors = list[Compactor]()
+        kit, houses = _kit(made, platform, events, compactors), dict[ConstellationId, House]()
         for name, places in {"home": (), **made.more}.items():
             identifier, answering = await _open_house(folder, name, made, constellations)
             houses[identifier] = House(identifier, answering, kit, Notices(OWNERS_PLACE.id, SOURCE))
             for place in places:
                 await constellations.bind(place, identifier, "test")
         default = next(iter(houses))
+        compactors.append(Compactor(constellations, default, kit))
         router = Router(constellations, houses, default, {SOURCE: platform}, lambda _source: made.patience)
         approvals = Approvals(constellations, default, kit.broker, made.clock, lambda: router.resume(default))
         choices = Choices(constellations, made.clock)
@@ -190,14 +196,18 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         router.withheld = choices.withheld
         eraser = Eraser(constellations, folder, made.clock, functools.partial(router.taken_in, 5), router.moved)
         privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock)
-        service = Service(constellations, tuple(houses), router, made, platform, approvals, privacy, events, logs)
+        service = Service(
+            constellations, tuple(houses), router, made, platform, approvals, privacy, compactors[0], events, logs
+        )
         router.halted = made.halted
         async with _tasks() as tasks:
             await privacy.eraser.take_up()
             await router.start(tasks)
+            compacting = tasks.create_task(compactors[0].run())
             try:
                 yield service
             finally:
+                compacting.cancel()
                 if not service.crashed:
                     await router.drain(5)
                 router.stop()
@@ -224,11 +234,20 @@ async def _open_house(
     return await open_house(config, constellations, OLGA.id, setting.clock)
 
 
-def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
+def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> Kit:
+    """The parts of a turn; whoever is in `compactors` when something happens is told of it and asked."""
     make = make_tools({SOURCE: platform})
 
     async def choose(_agent: Agent) -> Model:
         return setting.model
+
+    def watch(event: TurnEvent) -> None:
+        events.append(event)
+        for compactor in compactors:
+            compactor.watch(event)
+
+    async def shrink(database: Database, material: Material) -> bool:
+        return await compactors[0].shrink(database, material)
 
     def tools(agent: Agent) -> Toolset:
         given = make(agent)
@@ -245,5 +264,6 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent]) -> Kit:
         rates=setting.rates,
         broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
         meaning=setting.meaning,
-        watch=events.append,
+        watch=watch,
+        shrink=shrink,
     )

@@ -327,6 +327,8 @@ def test_what_is_not_configured_is_known_with_the_setting_that_would_do_it(tmp_p
 
 SCHEMA = "agents.blocks.schema"
 """One setting, whatever is in it: `docs/blocks.md` describes its parts."""
+COMPACTION = "agents.compaction"
+"""Likewise: one of four tables, which `docs/compaction.md` describes."""
 
 
 def keys_of(model: type[BaseModel], path: str = "") -> Iterator[str]:
@@ -349,7 +351,7 @@ def uncommented(name: str) -> str:
 
 def flat(data: object, path: str = "") -> Iterator[str]:
     match data:
-        case dict() if data and path not in ("discord.modes", SCHEMA):
+        case dict() if data and path not in ("discord.modes", SCHEMA, COMPACTION):
             for name, value in data.items():
                 yield from flat(value, f"{path}.{name}" if path else name)
         case list() if data and isinstance(data[0], dict):
@@ -363,7 +365,7 @@ def test_the_example_file_shows_every_setting_with_its_default(tmp_path: Path) -
     data = tomllib.loads(uncommented("carina.example.toml"))
     assert sorted(set(flat(data))) == sorted(keys_of(FileSettings))
     settings, default = FileSettings.model_validate(data), FileSettings()
-    for section in ("constellation", "model", "discord", "approvals", "terminal", "memory", "limits"):
+    for section in ("constellation", "model", "discord", "approvals", "terminal", "memory", "activity", "limits"):
         assert getattr(settings, section) == getattr(default, section)
     assert tomllib.loads((ROOT / "carina.example.toml").read_text("utf-8")) == {}
     assert load_config({"CARINA_CONFIG": str(ROOT / "carina.example.toml")}, tmp_path).groups

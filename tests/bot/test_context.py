@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.context import estimate_tokens, readers
+from bot.context import readers
 from bot.models.base import AssistantMessage, Request, ToolMessage, UserMessage
+from bot.quoting import estimate_tokens
 from memory.audience import OWNER, PUBLIC, Audience, person_audience
 from memory.ids import PersonId
 from sources.base import Attachment, DeliveryFailed, Quoted
@@ -59,7 +60,14 @@ async def test_the_first_request_word_for_word(tmp_path: Path) -> None:
         "[Ann (discord:ann) · 2026-11-22 12:00 UTC]\nHello, what is new?\n\n"
         "[now in hall; your answer is heard by: this server]"
     ]
-    assert [tool.name for tool in request.tools] == ["context", "recall", "search", "send_message"]
+    assert [tool.name for tool in request.tools] == [
+        "calculate",
+        "context",
+        "coord",
+        "recall",
+        "search",
+        "send_message",
+    ]
 
 
 async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_path: Path) -> None:

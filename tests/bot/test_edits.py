@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from bot.context import plain
 from bot.models.offline import OfflineModel
+from bot.quoting import plain
 from memory.ids import PlaceId
 from tests.bot.asking import Bell, answer, ring, ringing, strokes, waiting
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, edited, said, says, texts

@@ -48,6 +48,12 @@ EXEMPT = {
     "job.replan": "the clock was set back",
     "job.change": "`/job` and `carina jobs`",
     "job.standing": "the house's own jobs, kept at a start; the same again changes nothing",
+    # Nothing of a message waits for these; `tests/bot/test_compaction.py` ends the service between them.
+    "compaction.model": "asks for a summary after an answer",
+    "compaction.store": "keeps a summary; what is lost is made again after the next turn",
+    "activity.idle": "once a minute: who is not active any more",
+    "activity.forget": "once a minute: what is too old",
+    "coordination.arrange": "`/coord` and `carina coord`",
     "steering.decide": "`/mode channel`, `/route`, `/source` and `carina source`",
     # A person's commands, not messages; `tests/service/test_linking.py` kills an unlinking at its points.
     "identities.offer": "`/link start` and `carina link start`",

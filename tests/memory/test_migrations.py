@@ -179,6 +179,8 @@ memory_block_archives memory_block_checkpoints memory_block_quarantine memory_bl
 memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages
 migration_checksums model_usage outbox pairing_codes passed_over people_rules
 permission_audit permission_grants permission_requests permission_votes places
+activity_events activity_fts agent_presence agent_summaries archive_summaries constellation_summaries
+coordination_tasks handoff_notes handoff_reads notable_events
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns
 vector_models vector_queue vector_spaces vectors
 """
@@ -205,7 +207,7 @@ COLUMNS = {
     "outbox": "id key place_id source turn_id message_id person_id agent_id kind content detail audience status "
     "attempts next_attempt_at external_id last_error created_at sending_at sent_at",
     "turns": "id parent_id agent_id group_id place_id person_id audience within trust blocks status restarts "
-    "started_at ended_at error",
+    "started_at ended_at error away_since",
     "turn_steps": "turn_id seq kind body audience at",
     "places": "id source kind name audience within group_id cursor heard_at",
 }

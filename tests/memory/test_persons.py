@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from memory import (
+    activity,
     admission,
     archival,
     blocks,
+    coordination,
     grants,
     groups,
     inbox,
@@ -18,8 +20,10 @@ from memory import (
     messages,
     outbox,
     persons,
+    presence,
     requests,
     steering,
+    summaries,
     turns,
     usage,
     vectors,
@@ -27,6 +31,7 @@ from memory import (
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
+from memory.coordination import By
 from memory.database import Tx, as_dict, connect
 from memory.document import SYSTEM, agent_writer
 from memory.ids import GroupId, PersonId, PlaceId
@@ -36,6 +41,7 @@ from memory.messages import Said
 from memory.migrations import Kind, prepare
 from memory.outbox import NewRow
 from memory.requests import Request, Verdict
+from memory.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.turns import Turn
 from memory.usage import Spent
 from memory.vector_texts import texts_of
@@ -160,6 +166,35 @@ def asked(tx: Tx, turn: Turn) -> None:
     grants.note(tx, grants.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR))
 
 
+def arranged(tx: Tx, turn: Turn) -> None:
+    """What agents arranged and kept in short of her words, alone with her and in the hall."""
+    presence.came(tx, turn, NOON)
+    activity.note_received(tx, turn, [], NOON)
+    for scope in (turn.scope, Scope(GUILD)):
+        by = By(scope, Trust.APPROVED, NOON, STAR, ANN, turn.place, turn.id)
+        coordination.assign(tx, by, f"find {SECRET}", None, "")
+        coordination.hand_over(tx, by, f"she wants {SECRET}", None, "")
+        coordination.add_note(tx, by, f"decided on {SECRET}", "high")
+    coordination.mark_read(tx, turn, [each.id for each in coordination.handoffs(tx, turn.scope, 9)], NOON)
+    for row in tx.all("SELECT * FROM messages WHERE person_id = ? AND role = 'user'", (ANN,)):
+        heard = messages.by_ids(tx, [row["id"]], Scope(Audience(row["audience"])))
+        short(tx, heard[0])
+
+
+def short(tx: Tx, said: messages.Message) -> None:
+    """A message in short, in all three ways."""
+    span, audience, trust = summaries.position(said), said.audience, said.trust
+    made = Compaction(
+        f"sum_{said.id}", STAR, said.place, "recursive_summarization", said.text, frozenset(), span, span, 1, 1, None,
+        "scripted:one", audience, trust, NOON,
+    )  # fmt: skip
+    summaries.add(tx, made)
+    did = AgentSummary(STAR, "Star", said.text, 1, audience, trust, NOON)
+    summaries.put_agent_summary(tx, did, [said])
+    all_did = ConstellationSummary(f"all_{said.id}", NOON, NOON, said.text, (said.text,), (), audience, trust)
+    summaries.add_constellation_summary(tx, all_did, [said], NOON)
+
+
 def lived(tx: Tx) -> None:
     """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
     direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload={"background": [SECRET]})
@@ -188,6 +223,7 @@ def lived(tx: Tx) -> None:
     steering.put(tx, steering.Setting("mode", "discord:10", "open", ANN, NOON))
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
+    arranged(tx, running)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
 
@@ -243,6 +279,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission",
+        "activity", "coordination", "summaries",
     }  # fmt: skip
 
 
@@ -254,9 +291,11 @@ def test_an_export_holds_nothing_of_anybody_else(tx: Tx) -> None:
 
 def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     lived(tx)
-    assert {"messages", "inbox", "outbox", "archival_entries", "memory_blocks", "turn_steps"} <= set(
-        holding(tx, SECRET)
-    )
+    assert {
+        "messages", "inbox", "outbox", "archival_entries", "memory_blocks", "turn_steps", "activity_events",
+        "coordination_tasks", "handoff_notes", "notable_events", "archive_summaries", "agent_summaries",
+        "constellation_summaries",
+    } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
     erase(tx, ANN)
     assert holding(tx, SECRET) == []

@@ -23,7 +23,9 @@ from bot.models.offline import OfflineModel
 from memory import fulltext
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
-TOOLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("context", "recall", "search", "send_message"))
+TOOLS = tuple(
+    ToolSpec(name, "", {"type": "object"}) for name in ("context", "coord", "recall", "search", "send_message")
+)
 MOST_STEPS = 6
 
 NEAREST = (

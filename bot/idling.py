@@ -1,0 +1,50 @@
+"""What passes by itself: agents that nobody talked to are not active any more, and old activity is forgotten."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.retrying import until_stored
+from memory import activity, presence
+from memory.clock import Clock
+from memory.constellation import Constellations
+from memory.database import Rows
+from memory.faults import commit_point
+from memory.ids import ConstellationId
+
+_IDLE = commit_point("activity.idle")
+_FORGET = commit_point("activity.forget")
+
+_LOOK_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class IdleWatch:
+    """Looks once a minute. `kept` is how long activity is kept; None: for ever."""
+
+    constellations: Constellations
+    house: ConstellationId
+    clock: Clock
+    kept: timedelta | None
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            await until_stored("the activity of agents", self.look)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Write down who is not active any more, and forget what is too old."""
+        now = self.clock()
+        oldest = now - self.kept if self.kept is not None else None
+
+        def due(rows: Rows) -> tuple[bool, bool]:
+            return presence.any_idle(rows, now), oldest is not None and activity.any_before(rows, oldest)
+
+        async with self.constellations.use(self.house) as database:
+            idle, old = await database.read(due)
+            if idle:
+                await database.write(_IDLE, lambda tx: presence.deactivate_idle(tx, now))
+            if old and oldest is not None:
+                moment: datetime = oldest
+                await database.write(_FORGET, lambda tx: activity.forget_before(tx, moment))

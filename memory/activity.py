@@ -1,0 +1,251 @@
+"""What happened in a constellation: events that the code which does a thing writes in the same transaction.
+
+An event says what was done in words of ours. What was said is never copied into it: an event about a message names
+the message, and its words are read there, so that an edit or a deletion needs nothing here. Words that agents give
+to `coord` (tasks, handoffs, notes) are the exception; they go with the messages that they came from, by triggers.
+
+Ten kinds, as the design has them. `details` has the same for programs, by kind:
+`agent_activated`, `agent_deactivated` {}; `message_received`, `message_sent` {"messages"} how many, {"target"} for
+one to another place; `tool_executed` {"tool", "operation", "worked"}; `memory_block_updated` {"label", "change"};
+`file_accessed` {"folder", "files", "operation"}; `task_assigned` {"task", "assignee"};
+`handoff_initiated` {"note", "to"}; `notable` {"note"}.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+from memory.audience import Audience, Scope, Trust, person_audience
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.fulltext import date_words, index_text, storable
+from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.turns import Turn
+
+Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
+IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
+
+IDLE = timedelta(minutes=30)
+"""An agent without a turn for so long is not active any more."""
+MOST = 200
+"""Events that are read at once."""
+_SAID = 160  # characters of a message that are read with its event
+
+
+class Kind(StrEnum):
+    """What an event is."""
+
+    ACTIVATED = "agent_activated"
+    DEACTIVATED = "agent_deactivated"
+    RECEIVED = "message_received"
+    SENT = "message_sent"
+    TOOL = "tool_executed"
+    BLOCK = "memory_block_updated"
+    FILE = "file_accessed"
+    TASK = "task_assigned"
+    HANDOFF = "handoff_initiated"
+    NOTABLE = "notable"
+
+
+@dataclass(frozen=True)
+class NewEvent:
+    """An event to be written; `words` follow the agent's name: "assigned a task to Flux"."""
+
+    kind: Kind
+    words: str
+    audience: Audience
+    trust: Trust
+    agent: AgentId | None = None
+    person: PersonId | None = None
+    place: PlaceId | None = None
+    turn: TurnId | None = None
+    message: MessageId | None = None
+    importance: Importance | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event as it is read. `said` is how the message begins that it is about, as far as the scope may know it."""
+
+    id: int
+    kind: Kind
+    agent: AgentId | None
+    agent_name: str
+    """Empty where a person did it by hand."""
+    place: PlaceId | None
+    place_name: str
+    words: str
+    said: str
+    speaker: str
+    importance: Importance | None
+    audience: Audience
+    trust: Trust
+    at: datetime
+    details: Mapping[str, Any]
+
+
+def note(tx: Tx, event: NewEvent, now: datetime) -> None:
+    """Write an event."""
+    words = storable(event.words)
+    values: dict[str, Value] = {
+        "id": snowflakes.next(),
+        "event_type": event.kind,
+        "agent_id": event.agent,
+        "person_id": event.person,
+        "place_id": event.place,
+        "turn_id": event.turn,
+        "message_id": event.message,
+        "words": words,
+        "details": json.dumps(dict(event.details), ensure_ascii=False),
+        "importance": event.importance,
+        "audience": event.audience,
+        "trust": int(event.trust),
+        "at": to_text(now),
+        "search_text": index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}"),
+    }
+    tx.insert("activity_events", values)
+
+
+def of_turn(
+    turn: Turn, kind: Kind, words: str, details: Mapping[str, Any] | None = None, message: MessageId | None = None
+) -> NewEvent:
+    """What a turn's agent did, for those who hear the turn."""
+    return NewEvent(
+        kind,
+        words,
+        turn.scope.audience,
+        turn.trust,
+        turn.agent,
+        turn.person,
+        turn.place,
+        turn.id,
+        message,
+        details=details or {},
+    )
+
+
+def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: datetime) -> None:
+    """Write that an agent was given messages to answer."""
+    if messages:
+        count = len(messages)
+        words = "received a message" if count == 1 else f"received {count} messages"
+        note(tx, of_turn(turn, Kind.RECEIVED, words, {"messages": count}, messages[-1]), now)
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which events: since then, of a kind, by an agent; `before` a turn, without what it did itself and later."""
+
+    since: datetime
+    kind: Kind | None = None
+    agent: AgentId | None = None
+    others_than: AgentId | None = None
+    before: TurnId | None = None
+    unless_in: PlaceId | None = None
+    """Messages that came and went in that place are left out: there they are in view."""
+
+
+def recent(rows: Rows, wanted: Wanted, scope: Scope, limit: int) -> list[Event]:
+    """The newest events that the scope may know, newest first; at most `MOST`."""
+    condition, parameters = _where(wanted, scope)
+    said, known = scope.sql("m.audience")
+    sql = f"""SELECT e.*, a.name AS agent_name, p.name AS place_name, substr(m.content, 1, {_SAID}) AS said,
+              m.speaker AS speaker
+              FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
+              LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
+              AND m.deleted_at IS NULL AND {said}
+              WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT ?"""
+    return [_event(row) for row in rows.all(sql, (*known, *parameters, max(0, min(limit, MOST))))]
+
+
+def counted(rows: Rows, wanted: Wanted, scope: Scope) -> list[tuple[AgentId | None, str, Kind, int]]:
+    """How many events of each kind by each agent the scope may know: agent, its name, kind, number."""
+    condition, parameters = _where(wanted, scope)
+    sql = f"""SELECT e.agent_id, coalesce(a.name, '') AS name, e.event_type,
+              sum(coalesce(json_extract(e.details, '$.messages'), 1)) AS n
+              FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id
+              WHERE {condition} GROUP BY e.agent_id, e.event_type ORDER BY name, e.event_type"""
+    found = rows.all(sql, parameters)
+    return [
+        (None if row["agent_id"] is None else AgentId(row["agent_id"]), row["name"], Kind(row["event_type"]), row["n"])
+        for row in found
+    ]
+
+
+def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
+    condition, known = scope.sql("e.audience")
+    parts: list[tuple[str, tuple[Value, ...]]] = [(condition, known), ("e.at >= ?", (to_text(wanted.since),))]
+    if wanted.kind is not None:
+        parts.append(("e.event_type = ?", (wanted.kind,)))
+    if wanted.agent is not None:
+        parts.append(("e.agent_id = ?", (wanted.agent,)))
+    if wanted.others_than is not None:
+        parts.append(("e.agent_id IS NOT ?", (wanted.others_than,)))
+    if wanted.before is not None:
+        parts.append(("e.id < ?", (wanted.before,)))
+    if wanted.unless_in is not None:
+        here = "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))"
+        parts.append((here, (wanted.unless_in,)))
+    return " AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
+
+
+def _event(row: Row) -> Event:
+    return Event(
+        id=row["id"],
+        kind=Kind(row["event_type"]),
+        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
+        agent_name=row["agent_name"] or "",
+        place=None if row["place_id"] is None else PlaceId(row["place_id"]),
+        place_name=row["place_name"] or row["place_id"] or "",
+        words=row["words"],
+        said=row["said"] or "",
+        speaker=row["speaker"] or "",
+        importance=row["importance"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        at=from_text(row["at"]),
+        details=json.loads(row["details"]),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ upkeep
+
+
+def any_before(rows: Rows, moment: datetime) -> bool:
+    """Whether `forget_before` would remove anything."""
+    return rows.one("SELECT 1 FROM activity_events WHERE at < ? LIMIT 1", (to_text(moment),)) is not None
+
+
+def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
+    """Remove events from before then, the oldest first; how many went."""
+    sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT ?)"
+    return tx.run(sql, (to_text(moment), limit))
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    """What happened in a person's turns and direct messages, without what is kept elsewhere."""
+    sql = f"""SELECT id, event_type, agent_id, place_id, words, importance, audience, at FROM activity_events
+              WHERE {_THEIRS} ORDER BY id"""
+    presence = "SELECT agent_id, audience, last_active FROM agent_presence WHERE audience = ?"
+    alone = person_audience(person)
+    return [as_dict(row) for row in (*rows.all(sql, (person, alone)), *rows.all(presence, (alone,)))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    alone = person_audience(person)
+    gone = tx.run(f"DELETE FROM activity_events WHERE {_THEIRS}", (person, alone))
+    return gone + tx.run("DELETE FROM agent_presence WHERE audience = ?", (alone,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    return len(export_person(rows, person))
+
+
+_THEIRS = "(person_id = ? OR audience = ?)"

@@ -1,0 +1,265 @@
+"""Earlier talk in short: how far conversations were compacted, what agents did, what happened to all.
+
+Each is made of messages of one audience and has it. Triggers take a summary away when one of its messages is edited,
+deleted, narrowed or erased: what was made of words does not outlive them, and is made again without them.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from memory.audience import Audience, Scope, Trust, person_audience
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import AgentId, MessageId, PersonId, PlaceId
+from memory.messages import COLUMNS, Message, to_message
+
+StrategyName: TypeAlias = Literal["truncate", "recursive_summarization", "importance", "time_decay"]
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """How far one agent's view of a conversation was compacted: messages up to `end` are not shown but those `kept`.
+
+    Positions are of the conversation's order, see `position`. `summary` stands for what left; it may be empty.
+    """
+
+    id: str
+    agent: AgentId
+    place: PlaceId
+    strategy: StrategyName
+    summary: str
+    kept: frozenset[MessageId]
+    start: int
+    end: int
+    messages: int
+    depth: int
+    previous: str | None
+    model: str
+    audience: Audience
+    trust: Trust
+    created_at: datetime
+
+    def hides(self, message: Message) -> bool:
+        """Whether it stands for a message, so that the message need not be shown."""
+        return message.audience == self.audience and position(message) <= self.end and message.id not in self.kept
+
+
+@dataclass(frozen=True)
+class AgentSummary:
+    """What an agent did lately."""
+
+    agent: AgentId
+    agent_name: str
+    summary: str
+    messages: int
+    audience: Audience
+    trust: Trust
+    generated_at: datetime
+
+
+@dataclass(frozen=True)
+class ConstellationSummary:
+    """What happened to all in a time."""
+
+    id: str
+    start: datetime
+    end: datetime
+    summary: str
+    decisions: tuple[str, ...]
+    threads: tuple[str, ...]
+    audience: Audience
+    trust: Trust
+
+
+def position(message: Message) -> int:
+    """Where a message stands in the order in which conversations are shown: with its turn, or by itself."""
+    return message.batch or message.id
+
+
+# ------------------------------------------------------------------------------------------------- conversations
+
+
+def newest(rows: Rows, agent: AgentId, place: PlaceId, audience: Audience) -> Compaction | None:
+    """How far an agent's view of a conversation is compacted, for what that audience heard."""
+    row = rows.one(
+        """SELECT * FROM archive_summaries WHERE agent_id = ? AND place_id = ? AND audience = ?
+           ORDER BY end_position DESC, id DESC LIMIT 1""",
+        (agent, place, audience),
+    )
+    return None if row is None else _compaction(row)
+
+
+def of_place(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Compaction]:
+    """Those of a place that the scope may know, newest first, only what says anything."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT * FROM archive_summaries WHERE place_id = ? AND summary <> '' AND {condition}
+              ORDER BY id DESC LIMIT ?"""
+    return [_compaction(row) for row in rows.all(sql, (place, *parameters, limit))]
+
+
+def uncompacted(rows: Rows, place: PlaceId, audience: Audience, after: int, limit: int) -> list[Message]:
+    """The oldest messages of one audience after a position, in the conversation's order, deleted ones too."""
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND audience = ? AND is_archived = 0
+              AND coalesce(batch_id, id) > ? AND id > ? - ? ORDER BY coalesce(batch_id, id), id LIMIT ?"""
+    return [to_message(row) for row in rows.all(sql, (place, audience, after, after, _BEHIND, limit))]
+
+
+_BEHIND = 7 * 86_400_000 << 22
+"""A message is claimed by a turn at most so much later than it came (a week, as snowflakes count)."""
+
+
+def newest_position(rows: Rows, place: PlaceId, audience: Audience, behind: int) -> int:
+    """The position of the message that has `behind` newer ones of its audience; 0 when there is none."""
+    sql = """SELECT coalesce(batch_id, id) FROM messages WHERE place_id = ? AND audience = ?
+             ORDER BY id DESC LIMIT 1 OFFSET ?"""
+    row = rows.one(sql, (place, audience, behind))
+    return 0 if row is None else int(row[0])
+
+
+def add(tx: Tx, made: Compaction) -> None:
+    """Keep a compaction."""
+    values: dict[str, Value] = {
+        "id": made.id,
+        "agent_id": made.agent,
+        "place_id": made.place,
+        "strategy": made.strategy,
+        "summary": made.summary,
+        "kept": json.dumps(sorted(made.kept)),
+        "start_position": made.start,
+        "end_position": made.end,
+        "message_count": made.messages,
+        "depth": made.depth,
+        "previous_id": made.previous,
+        "model": made.model,
+        "audience": made.audience,
+        "trust": int(made.trust),
+        "created_at": to_text(made.created_at),
+    }
+    tx.insert("archive_summaries", values)
+
+
+def _compaction(row: Row) -> Compaction:
+    return Compaction(
+        id=row["id"],
+        agent=AgentId(row["agent_id"]),
+        place=PlaceId(row["place_id"]),
+        strategy=row["strategy"],
+        summary=row["summary"],
+        kept=frozenset(map(MessageId, json.loads(row["kept"]))),
+        start=row["start_position"],
+        end=row["end_position"],
+        messages=row["message_count"],
+        depth=row["depth"],
+        previous=row["previous_id"],
+        model=row["model"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        created_at=from_text(row["created_at"]),
+    )
+
+
+# --------------------------------------------------------------------------------------- agents and constellation
+
+
+def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) -> None:
+    """Keep what an agent did lately, instead of what was kept before. Raises ValueError for sources of others."""
+    start, end = _span(made.audience, sources)
+    sql = """INSERT OR REPLACE INTO agent_summaries (agent_id, summary, messages_covered, start_position, end_position,
+             audience, trust, generated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+    covered = (made.agent, made.summary, made.messages, start, end)
+    tx.run(sql, (*covered, made.audience, int(made.trust), to_text(made.generated_at)))
+
+
+def agent_summaries(rows: Rows, scope: Scope) -> list[AgentSummary]:
+    """What agents did lately, as far as the scope may know, the newest of each agent first."""
+    condition, parameters = scope.sql("s.audience")
+    sql = f"""SELECT s.*, coalesce(a.name, s.agent_id) AS name FROM agent_summaries s
+              LEFT JOIN agents a ON a.id = s.agent_id WHERE {condition} ORDER BY s.generated_at DESC, name"""
+    return [
+        AgentSummary(
+            agent=AgentId(row["agent_id"]),
+            agent_name=row["name"],
+            summary=row["summary"],
+            messages=row["messages_covered"],
+            audience=Audience(row["audience"]),
+            trust=Trust(row["trust"]),
+            generated_at=from_text(row["generated_at"]),
+        )
+        for row in rows.all(sql, parameters)
+    ]
+
+
+def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Sequence[Message], now: datetime) -> None:
+    """Keep what happened to all in a time. Raises ValueError unless all sources have its audience."""
+    start, end = _span(made.audience, sources)
+    values: dict[str, Value] = {
+        "id": made.id,
+        "period_start": to_text(made.start),
+        "period_end": to_text(made.end),
+        "summary": made.summary,
+        "key_decisions": json.dumps(made.decisions, ensure_ascii=False),
+        "open_threads": json.dumps(made.threads, ensure_ascii=False),
+        "start_position": start,
+        "end_position": end,
+        "audience": made.audience,
+        "trust": int(made.trust),
+        "created_at": to_text(now),
+    }
+    tx.insert("constellation_summaries", values)
+
+
+def constellation_summaries(
+    rows: Rows, scope: Scope, limit: int, until: datetime | None = None
+) -> list[ConstellationSummary]:
+    """The newest that the scope may know, newest first; of those that were made until then."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT * FROM constellation_summaries WHERE {condition} AND created_at <= ?
+              ORDER BY period_end DESC, id DESC LIMIT ?"""
+    return [
+        ConstellationSummary(
+            id=row["id"],
+            start=from_text(row["period_start"]),
+            end=from_text(row["period_end"]),
+            summary=row["summary"],
+            decisions=tuple(json.loads(row["key_decisions"])),
+            threads=tuple(json.loads(row["open_threads"])),
+            audience=Audience(row["audience"]),
+            trust=Trust(row["trust"]),
+        )
+        for row in rows.all(sql, (*parameters, "~" if until is None else to_text(until), limit))
+    ]
+
+
+def _span(audience: Audience, sources: Iterable[Message]) -> tuple[int, int]:
+    found = list(sources)
+    if not found or any(message.audience != audience for message in found):
+        raise ValueError(f"a summary for {audience} is made of messages of that audience, and of some")
+    return min(message.id for message in found), max(message.id for message in found)
+
+
+# ------------------------------------------------------------------------------------------------------- people
+
+_TABLES = "archive_summaries", "agent_summaries", "constellation_summaries"
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    """The summaries of a person's direct messages; those of other talk hold words of others too."""
+    alone = person_audience(person)
+    return [
+        {"table": table, **as_dict(row)}
+        for table in _TABLES
+        for row in rows.all(f"SELECT * FROM {table} WHERE audience = ?", (alone,))
+    ]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Remove those; what was made of the person's words elsewhere goes with the messages, by triggers."""
+    alone = person_audience(person)
+    return sum(tx.run(f"DELETE FROM {table} WHERE audience = ?", (alone,)) for table in _TABLES)
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    return len(export_person(rows, person))
