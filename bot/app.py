@@ -24,6 +24,7 @@ from bot.errors import ConfigError
 from bot.fronts import Desks, connect_fronts
 from bot.granting import Granting
 from bot.halting import Halt
+from bot.household import open_household
 from bot.houses import Answering, open_house
 from bot.idling import IdleWatch
 from bot.kit import Kit, Limits
@@ -198,6 +199,7 @@ async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
         Outbox(*store, people, approvals.resume),
         open_schedule(config, approvals, clock, router.resume),
         Coordinating(*store, people, clock),
+        open_household(config, approvals, steering, router.moved),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)

@@ -14,6 +14,7 @@ from bot.costs import Costs
 from bot.desk import Desk
 from bot.granting import Granting
 from bot.halting import Halt
+from bot.household import Household
 from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.schedule import Schedule
@@ -44,11 +45,12 @@ class Desks:
     outbox: Outbox
     schedule: Schedule
     coordinating: Coordinating
+    household: Household
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
-        books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
+        books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule, self.household
         return {name: handler for door in (*doors, *books) for name, handler in door.handlers().items()}
 
 

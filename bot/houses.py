@@ -1,27 +1,35 @@
 """The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from bot.config import Config
+from bot.config.exchange import read_agent, read_group, require_sound
 from bot.config.sections import Agent as AgentSettings
 from bot.config.sections import Block as BlockSettings
 from bot.config.sections import Group as GroupSettings
+from bot.errors import ConfigError
 from bot.groups.addressing import addressed, mentioned_words
 from bot.groups.settings import with_agents
-from bot.seeding import new_agent_id, seed_agent, seed_group
+from bot.seeding import new_agent_id, seed_agent
 from memory import agents
 from memory.agents import Agent, Group, Member
 from memory.clock import Clock
 from memory.constellation import Constellations
-from memory.database import Tx
+from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import AgentId, ConstellationId, GroupId, PersonId
 from memory.schemas import TEXT, dump_schema
 from sources.base import Place
 
+EVERYWHERE_ELSE = "default"
+"""Among what was decided by command: who answers where nothing is said of any binding."""
+
 _SEED = commit_point("constellation.seed")
+_COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "blocks"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class Answering:
         if called is not None:
             return called
         said = {**self.places, **self.decided}
-        bindings = (str(place.id), *place.bindings)
+        bindings = (str(place.id), *place.bindings, EVERYWHERE_ELSE)
         return next((said[binding] for binding in bindings if binding in said), self.default)
 
     def _called(self, text: str) -> GroupId | None:
@@ -71,17 +79,31 @@ async def open_house(
 
 def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
     now = clock()
-    ids: dict[str, AgentId] = {}
     for settings in config.agents:
-        ids[settings.name] = seed_agent(tx, _agent(settings, show_name=config.discord.show_names), now).id
+        seed_agent(tx, agent_row(settings, show_name=config.discord.show_names), now)
+    _show_names(tx, now, shown=config.discord.show_names)
     groups: dict[str, GroupId] = {}
     places: dict[str, GroupId] = {}
     for group in config.groups:
-        groups[group.name] = seed_group(tx, _group(group, ids), now).id
+        there = next((each for each in agents.groups(tx) if each.name == group.name), None)
+        groups[group.name] = make_group(tx, group, now) if there is None else there.id
         places |= dict.fromkeys(group.places, groups[group.name])
     answering = Answering(places, groups[config.default_group.name])
     answering.heed(agents.groups(tx))
     return answering
+
+
+def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
+    """Make a group as its table in the configuration says, or let one of that name be so. Raises ConfigError."""
+    known = {agent.name: agent.id for agent in agents.every_agent(tx)}
+    if missing := [name for name in settings.names if name not in known]:
+        there = ", ".join(known)
+        raise ConfigError(f'groups["{settings.name}"].members: found "{missing[0]}", which is no agent; known: {there}')
+    wanted = _group(settings, known)
+    group = agents.seed_group(tx, wanted, now)
+    if replace(wanted, id=group.id) != group:
+        agents.change_group(tx, replace(wanted, id=group.id), now)
+    return group.id
 
 
 def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
@@ -101,10 +123,67 @@ def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
     )
 
 
-def _agent(settings: AgentSettings, *, show_name: bool) -> Agent:
-    chosen = settings.model_dump(
-        include={"temperature", "max_tokens", "context_budget", "compaction"}, exclude_none=True
-    )
+def group_section(rows: Rows, group: Group, answering: Answering) -> dict[str, Any]:
+    """A group of the database as the table that makes it, with where it answers as decided by file and command."""
+    said = {**answering.places, **answering.decided}
+    elsewhere = answering.decided.get(EVERYWHERE_ELSE, answering.default)
+    names = {agent.id: agent.name for agent in agents.every_agent(rows)}
+    return {
+        "name": group.name,
+        **({"description": group.description} if group.description else {}),
+        "members": [_member_section(names[member.agent], member) for member in group.members],
+        "places": sorted(place for place, of in said.items() if of == group.id and place != EVERYWHERE_ELSE),
+        "keywords": list(group.keywords),
+        "mention": group.mention,
+        "default": elsewhere == group.id,
+        "pattern": group.pattern,
+        group.pattern: with_agents(group.config, {str(key): name for key, name in names.items()}),
+    }
+
+
+def _member_section(name: str, member: Member) -> dict[str, Any] | str:
+    """A member as its table, or as its name where that says it all."""
+    said = {"role": member.role, "domain": member.domain, "capabilities": member.capabilities, "model": member.model}
+    others = {key: value for key, value in said.items() if value and (key, value) != ("role", "regular")}
+    return {"agent": name, **others} if others else name
+
+
+def require_standing(rows: Rows, config: Config, answering: Answering, wanted: Sequence[GroupSettings] = ()) -> None:
+    """Raise ConfigError when the agents and groups of the database cannot stand together under that configuration.
+
+    Groups of `wanted` count as their tables say: where they answer is written after them.
+    """
+    named = {group.name: group for group in wanted}
+    default = next((group.name for group in wanted if group.default), None)
+    groups = [
+        named.get(group.name) or read_group(group_section(rows, group, answering)) for group in agents.groups(rows)
+    ]
+    if default is not None:
+        groups = [group.model_copy(update={"default": group.name == default}) for group in groups]
+    taken = {place for group in wanted for place in group.places}
+    groups = [
+        group if group.name in named else group.model_copy(update={"places": tuple(set(group.places) - taken)})
+        for group in groups
+    ]
+    require_sound(config, [_standing(agent) for agent in agents.every_agent(rows)], groups)
+
+
+def _standing(agent: Agent) -> AgentSettings:
+    section = read_agent(agent_section(agent))
+    return section if agent.status == "active" else section.model_copy(update={"model": ""})
+
+
+def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:
+    """Whether agents speak under their own names is a setting of the service, so the file's word holds for all."""
+    for agent in agents.every_agent(tx):
+        name = agent.name if shown else ""
+        if agent.config.get("show_name", "") != name:
+            agents.change_agent(tx, replace(agent, config={**agent.config, "show_name": name}), now)
+
+
+def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
+    """An agent as its table in the configuration says; what has no column of its own goes into `config`."""
+    others = settings.model_dump(mode="json", exclude=_COLUMNS, exclude_defaults=True)
     return Agent(
         id=new_agent_id(),
         name=settings.name,
@@ -114,11 +193,32 @@ def _agent(settings: AgentSettings, *, show_name: bool) -> Agent:
         tools=settings.tools,
         rules=tuple(rule.plain() for rule in settings.rules),
         config={
-            **chosen,
+            **others,
             "blocks": [_block(block) for block in settings.blocks],
             "show_name": settings.name if show_name else "",
         },
     )
+
+
+def agent_section(agent: Agent) -> dict[str, Any]:
+    """The same the other way round: the table that makes such an agent, as plain data."""
+    others = {key: value for key, value in agent.config.items() if key not in ("blocks", "show_name")}
+    said = {"description": agent.description, "model": agent.model}
+    return {
+        "name": agent.name,
+        **{key: value for key, value in said.items() if value},
+        "system_prompt": agent.system_prompt,
+        **others,
+        "tools": list(agent.tools),
+        "rules": [dict(rule) for rule in agent.rules],
+        "blocks": [_without_defaults(block) for block in agent.config.get("blocks", ())],
+    }
+
+
+def _without_defaults(block: Mapping[str, Any]) -> dict[str, Any]:
+    usual = {"content": "", "pinned": False, "values": {}}
+    said = {key: value for key, value in block.items() if key not in usual or usual[key] != value}
+    return said | {"schema": json.loads(said["schema"])} if "schema" in said else said
 
 
 def _block(block: BlockSettings) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from bot.rates import refuse
 from bot.reins import Reins
 from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
+from bot.unattended import unattended
 from memory import agents, inbox, outbox, presence, turns
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.called import place_named
@@ -138,7 +139,10 @@ class Lane:
         turn = head.turn
         try:
             if turn is None:
-                return await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head))
+                turn = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head))
+                if turn is None:  # set aside: who waits for an answer waits no longer
+                    self._kit.watch(events.Complete(TurnId(head.id), self._place))
+                return turn
         except StoreError:
             raise
         except Exception as error:
@@ -158,7 +162,9 @@ class Lane:
         if fresh is None or fresh.status is not inbox.Status.RECEIVED:
             return None  # taken back, or its person erased, since it was looked at
         rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
-        return None if refuse(tx, self._kit.rates, rows, now) else begin_turn(tx, rows, now)
+        if refuse(tx, self._kit.rates, rows, now) or unattended(tx, rows, self._notices, now):
+            return None
+        return begin_turn(tx, rows, now)
 
     async def _not_begun(self, head: InRow, error: str) -> None:
         """No turn could even be made of a row: it is tried like any other failure."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memory import agents, blocks
-from memory.agents import Agent, Group
+from memory.agents import Agent
 from memory.audience import OWNER, PUBLIC, Audience, Trust
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.database import Tx
@@ -21,18 +21,17 @@ from memory.templates import described
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
     """Add an agent with the blocks it begins with, unless one of that name exists."""
     stored = agents.seed_agent(tx, agent, now)
-    if stored is not agent:
-        return stored
+    if stored is agent:
+        ensure_own_blocks(tx, agent, now)
+    return stored
+
+
+def ensure_own_blocks(tx: Tx, agent: Agent, now: datetime) -> None:
+    """Make the agent's blocks that are not one for each audience, where they do not stand yet."""
     for seed in agent.config.get("blocks", ()):
         if seed["audience"] != "each":
             audience = PUBLIC if seed["audience"] == "public" else OWNER
             blocks.ensure_block(tx, new_block(agent.id, seed, audience), SYSTEM, now)
-    return stored
-
-
-def seed_group(tx: Tx, group: Group, now: datetime) -> Group:
-    """Add a group unless one of that name exists; gives the one that stands."""
-    return agents.seed_group(tx, group, now)
 
 
 def new_agent_id() -> AgentId:

@@ -14,7 +14,7 @@ from bot import policy
 from bot.approving import Approvals
 from bot.config import Config
 from bot.errors import UserError
-from bot.houses import Answering
+from bot.houses import EVERYWHERE_ELSE, Answering
 from bot.policy import Action, Approver, People
 from memory import agents, steering
 from memory.agents import Group
@@ -136,7 +136,8 @@ class Steering:
 
     def group_origin(self, bindings: tuple[str, ...]) -> Origin:
         """Which group answers in a place, by its id, and who said so."""
-        return self.origin("group", bindings, self.answering.places, self.answering.default)
+        chain = (*bindings, EVERYWHERE_ELSE)
+        return self.origin("group", chain, self.answering.places, self.answering.default)
 
     async def groups(self) -> list[Group]:
         """Every group, by name."""

@@ -8,11 +8,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from memory.clock import to_text
 from memory.database import Row, Rows, Tx, Value
 from memory.ids import AgentId, GroupId, PlaceId, new_id
+
+Status: TypeAlias = Literal["active", "hibernated", "archived"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Agent:
     """temperature, max_tokens, context_budget (tokens), blocks (templates of blocks that exist per audience)."""
     rules: tuple[Mapping[str, Any], ...] = ()
     """Tool rules as configured, each {"rule", "tool", ...}."""
+    status: Status = "active"
+    """Who is archived never answers; what they remember stays."""
 
     @property
     def consent(self) -> frozenset[str]:
@@ -69,22 +73,33 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
     if found is not None:
         return found
     moment = to_text(now)
-    tx.insert(
-        "agents",
-        {
-            "id": agent.id,
-            "name": agent.name,
-            "description": agent.description,
-            "model": agent.model,
-            "system_prompt": agent.system_prompt,
-            "config": json.dumps(agent.config),
-            "enabled_tools": json.dumps(agent.tools),
-            "tool_rules": json.dumps([dict(rule) for rule in agent.rules]),
-            "created_at": moment,
-            "updated_at": moment,
-        },
-    )
+    row: dict[str, Value] = {"id": agent.id, "name": agent.name, "created_at": moment, "updated_at": moment}
+    tx.insert("agents", {**row, **_settings(agent)})
     return agent
+
+
+def change_agent(tx: Tx, agent: Agent, now: datetime) -> None:
+    """Let the agent of that id have other settings; its name, status and memory stay."""
+    values = {**_settings(agent), "updated_at": to_text(now)}
+    tx.run(
+        f"UPDATE agents SET {', '.join(f'{name} = ?' for name in values)} WHERE id = ?", (*values.values(), agent.id)
+    )
+
+
+def set_status(tx: Tx, identifier: AgentId, status: Status, now: datetime) -> None:
+    """Archive an agent, or take it back."""
+    tx.run("UPDATE agents SET status = ?, updated_at = ? WHERE id = ?", (status, to_text(now), identifier))
+
+
+def _settings(agent: Agent) -> dict[str, Value]:
+    return {
+        "description": agent.description,
+        "model": agent.model,
+        "system_prompt": agent.system_prompt,
+        "config": json.dumps(agent.config),
+        "enabled_tools": json.dumps(agent.tools),
+        "tool_rules": json.dumps([dict(rule) for rule in agent.rules]),
+    }
 
 
 def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
@@ -93,21 +108,31 @@ def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
     if row is not None:
         return group(tx, GroupId(row["id"]))
     moment = to_text(now)
-    values: dict[str, Value] = {
-        "id": group_.id,
-        "name": group_.name,
+    base: dict[str, Value] = {"id": group_.id, "name": group_.name, "created_at": moment, "updated_at": moment}
+    tx.insert("agent_groups", {**base, **_group_settings(group_)})
+    for position, member in enumerate(group_.members):
+        add_member(tx, group_.id, member, position, now)
+    return group_
+
+
+def change_group(tx: Tx, group_: Group, now: datetime) -> None:
+    """Let the group of that id have other settings and members; its name, and what its pattern remembers, stay."""
+    values = {**_group_settings(group_), "updated_at": to_text(now)}
+    names = ", ".join(f"{name} = ?" for name in values)
+    tx.run(f"UPDATE agent_groups SET {names} WHERE id = ?", (*values.values(), group_.id))
+    tx.run("DELETE FROM group_members WHERE group_id = ?", (group_.id,))
+    for position, member in enumerate(group_.members):
+        add_member(tx, group_.id, member, position, now)
+
+
+def _group_settings(group_: Group) -> dict[str, Value]:
+    return {
         "description": group_.description,
         "pattern_type": group_.pattern,
         "pattern_config": json.dumps(dict(group_.config), ensure_ascii=False),
         "keywords": json.dumps(group_.keywords, ensure_ascii=False),
         "mention": int(group_.mention),
-        "created_at": moment,
-        "updated_at": moment,
     }
-    tx.insert("agent_groups", values)
-    for position, member in enumerate(group_.members):
-        add_member(tx, group_.id, member, position, now)
-    return group_
 
 
 def add_member(tx: Tx, group_id: GroupId, member: Member, position: int, now: datetime) -> None:
@@ -143,7 +168,13 @@ def agent_named(rows: Rows, name: str) -> Agent | None:
 
 
 def agents(rows: Rows) -> list[Agent]:
+    """Those that are not archived, by name."""
     return [_agent(row) for row in rows.all("SELECT * FROM agents WHERE status <> 'archived' ORDER BY name")]
+
+
+def every_agent(rows: Rows) -> list[Agent]:
+    """All of them, the archived ones too, by name."""
+    return [_agent(row) for row in rows.all("SELECT * FROM agents ORDER BY name")]
 
 
 def group(rows: Rows, identifier: GroupId) -> Group:
@@ -194,9 +225,20 @@ def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
     return {AgentId(row["id"]): row["status"] for row in rows.all(sql, (json.dumps(list(identifiers)),))}
 
 
+def answering(rows: Rows, of: Group) -> list[AgentId]:
+    """The members of a group that may answer, in order: those that are not archived."""
+    found = statuses(rows, [member.agent for member in of.members])
+    return [member.agent for member in of.members if found[member.agent] == "active"]
+
+
 def groups(rows: Rows) -> list[Group]:
     """Every group, by name."""
     return [group(rows, GroupId(row["id"])) for row in rows.all("SELECT id FROM agent_groups ORDER BY name")]
+
+
+def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
+    """The groups that an agent is in, by name."""
+    return [each for each in groups(rows) if identifier in (member.agent for member in each.members)]
 
 
 def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> None:
@@ -214,4 +256,5 @@ def _agent(row: Row) -> Agent:
         tools=tuple(json.loads(row["enabled_tools"])),
         config=json.loads(row["config"]),
         rules=tuple(json.loads(row["tool_rules"])),
+        status=row["status"],
     )

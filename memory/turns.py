@@ -190,6 +190,12 @@ def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> 
     tx.run(sql, (status, to_text(now), error, turn))
 
 
+def open_of_agent(rows: Rows, agent: AgentId) -> tuple[TurnId, ...]:
+    """The turns of an agent that run or wait for a yes."""
+    sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND agent_id = ?"
+    return tuple(TurnId(row["id"]) for row in rows.all(sql, (agent,)))
+
+
 def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block"], row_id: str) -> None:
     """Remember that the turn's answer used a row, for saying why; of a passage, the entry that it belongs to."""
     if kind == "entry":

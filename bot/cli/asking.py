@@ -8,12 +8,13 @@ from bot.archive import Archive
 from bot.broker import Broker
 from bot.cli.files import require_data
 from bot.cli.holder import ANSWER_SECONDS, TakesNoCommands, holder_of
-from bot.community import open_community
+from bot.community import nobody, open_community
 from bot.config import Config
 from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.errors import UserError
 from bot.granting import Granting
+from bot.household import open_household
 from bot.houses import open_house
 from bot.operations import Operations
 from bot.remembering import Remembering
@@ -53,11 +54,13 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
             house, answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
             operations = Operations(constellations, house, lambda *_lane: None)
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
+            steering = await open_steering(config, approvals, answering)
             doors = (
                 operations,
                 approvals,
                 await open_community(config, approvals, (folder.path, utc_now)),
-                await open_steering(config, approvals, answering),
+                steering,
+                open_household(config, approvals, steering, nobody),
                 Remembering(constellations, house, approvals.people, utc_now, config.memory.checkpoints()),
                 Costs(constellations, house, approvals.people, utc_now),
                 Archive(constellations, house, approvals.people, utc_now),

@@ -11,8 +11,10 @@ import typer
 
 from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
+from bot.cli.agents import add_agents
 from bot.cli.coordinating import add_coordinating
 from bot.cli.ending import explained, logged
+from bot.cli.groups import add_constellations, add_groups
 from bot.cli.house import add_archive, add_books, add_sources
 from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
@@ -328,3 +330,6 @@ add_archive(app, _administer)
 add_outbox(app, _administer)
 add_jobs(app, _administer)
 add_coordinating(app, _administer)
+add_agents(app, _administer)
+add_groups(app, _administer)
+add_constellations(app, _administer)

@@ -189,11 +189,16 @@ def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
     if environment and settings:
         config = _compose(environment, settings, home, path)
-        problems += [*_check_groups(config), *_check_bluesky(config), *_check_models(config), *_check_embedding(config)]
+        problems += [*problems_of(config), *_check_bluesky(config), *_check_embedding(config)]
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
     raise ConfigError("\n  ".join(["the configuration cannot be used:", *map(hidden.text, problems)]))
+
+
+def problems_of(config: Config) -> list[str]:
+    """What is wrong with agents, groups and models that stand together."""
+    return [*_check_groups(config), *_check_models(config)]
 
 
 def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:

@@ -1,0 +1,172 @@
+"""`carina group ...` and `carina constellation ...`, as the owner."""
+
+from typing import Annotated, Any
+
+import typer
+
+from bot.cli.agents import From, Output, Replace, Set, Source
+from bot.cli.asking import ask
+from bot.cli.people import Administer, Json, told
+from bot.cli.printing import print_data, print_found, print_lines, print_listed, print_rows, record_lines
+from bot.cli.tables import asked, listed, read_settings, read_tables, require_somebody, write_tables
+from bot.config import Config
+from bot.errors import CallError
+
+Name = Annotated[str, typer.Argument(metavar="GROUP", help="Its name.")]
+Member = Annotated[str, typer.Argument(metavar="AGENT", help="Which agent.")]
+
+
+def add_groups(app: typer.Typer, administer: Administer) -> None:
+    """Put the commands into the program."""
+    group = typer.Typer(help="Groups of agents: who is in them and where they answer.")
+    app.add_typer(group, name="group")
+    _add_looking(group, administer)
+    _add_making(group, administer)
+    _add_members(group, administer)
+
+
+def _add_looking(group: typer.Typer, administer: Administer) -> None:
+    @group.command("list")
+    def group_list(as_json: Json = False) -> None:
+        """Show every group, and where it differs from the configuration's file."""
+        administer(told("group.list", "There are no groups."), as_json)
+
+    @group.command("show")
+    def group_show(name: Name, as_json: Json = False) -> None:
+        """Show one group with all its settings."""
+        administer(_show, as_json, name)
+
+    @group.command("status")
+    def group_status(name: Name, as_json: Json = False) -> None:
+        """Show who is in a group and how each stands."""
+        administer(_group_status, as_json, name)
+
+    @group.command("export")
+    def group_export(
+        names: Annotated[list[str] | None, typer.Argument(metavar="[GROUP]...", help="Which; else all.")] = None,
+        output: Output = "",
+        as_json: Json = False,
+    ) -> None:
+        """Print groups as TOML that `group import`, `group create --from` and carina.toml take."""
+        administer(_export, as_json, names or [], output)
+
+
+def _add_making(group: typer.Typer, administer: Administer) -> None:
+    @group.command("create")
+    def group_create(
+        name: Annotated[str | None, typer.Argument(metavar="GROUP", help="Its name.")] = None,
+        member: Annotated[list[str] | None, typer.Option(help="An agent in it; as often as there are.")] = None,
+        settings: Set = None,
+        source: From = None,
+        as_json: Json = False,
+    ) -> None:
+        """Make a group: by settings, from a file, or by questions when you sit at a terminal and say nothing."""
+        given = read_settings(settings or ())
+        if source is not None:
+            if name or member or given:
+                raise CallError("--from: found other settings beside it; expected it alone")
+            administer(_import, as_json, source, False)
+            return
+        members = {"members": member} if member else {}
+        administer(told("group.create", "", settings=_questions(name, {**given, **members})), as_json)
+
+    @group.command("import")
+    def group_import(source: Source, replace: Replace = False, as_json: Json = False) -> None:
+        """Make the groups of a file; all of them or, when one is wrong, none."""
+        administer(_import, as_json, source, replace)
+
+
+def _add_members(group: typer.Typer, administer: Administer) -> None:
+    add = typer.Typer(help="Put agents into groups.")
+    remove = typer.Typer(help="Take agents out of groups.")
+    group.add_typer(add, name="add")
+    group.add_typer(remove, name="remove")
+
+    @add.command("member")
+    def add_member(
+        name: Name,
+        agent: Member,
+        role: Annotated[str, typer.Option(help="regular, supervisor, observer or specialist.")] = "",
+        domain: Annotated[str, typer.Option(help="What a specialist is for.")] = "",
+        settings: Set = None,
+        as_json: Json = False,
+    ) -> None:
+        """Put an agent into a group, as its last member."""
+        said = {key: value for key, value in (("role", role), ("domain", domain)) if value}
+        given = {**read_settings(settings or ()), **said}
+        administer(told("group.add_member", "", name=name, agent=agent, settings=given), as_json)
+
+    @remove.command("member")
+    def remove_member(name: Name, agent: Member, as_json: Json = False) -> None:
+        """Take an agent out of a group; its memory stays."""
+        administer(told("group.remove_member", "", name=name, agent=agent), as_json)
+
+
+def add_constellations(app: typer.Typer, administer: Administer) -> None:
+    """Put the commands into the program."""
+    group = typer.Typer(help="Constellations: each has its own agents, groups and memory.")
+    app.add_typer(group, name="constellation")
+
+    @group.command("list")
+    def constellation_list(as_json: Json = False) -> None:
+        """Show the constellations of the data folder."""
+        administer(told("constellation.list", "There is none."), as_json)
+
+    @group.command("create")
+    def constellation_create(
+        name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")], as_json: Json = False
+    ) -> None:
+        """Make an empty one; it runs when the configuration names it, and then the file's agents come into it."""
+        administer(told("constellation.create", "", name=name), as_json)
+
+    @group.command("status")
+    def constellation_status(
+        name: Annotated[str, typer.Argument(metavar="[NAME]", help="Which; else the one of the configuration.")] = "",
+        as_json: Json = False,
+    ) -> None:
+        """Show who lives in a constellation and how large it is."""
+        administer(_status, as_json, name)
+
+
+def _questions(name: str | None, given: dict[str, Any]) -> dict[str, Any]:
+    """A new group's table, asked for at the terminal where nothing was said."""
+    if name and given.get("members"):
+        return {"name": name, **given}
+    require_somebody("group create", "a name and --member, or --from FILE")
+    said = {
+        "name": name or asked("Name"),
+        "members": given.get("members") or listed(asked("Which agents are in it? (names with commas between them)")),
+        "places": listed(asked("Where does it answer? (such as discord:1234; empty: nowhere yet)")),
+    }
+    return {**said, **given}
+
+
+async def _show(config: Config, name: str, *, as_json: bool) -> None:
+    found = await ask(config, "group.show", name=name)
+    print_found(found, [f"# {found['file']}", found["toml"].rstrip("\n")], as_json=as_json)
+
+
+async def _group_status(config: Config, name: str, *, as_json: bool) -> None:
+    found = await ask(config, "group.status", name=name)
+    if as_json:
+        print_data(found)
+        return
+    kept = ", ".join(f"{key} = {value}" for key, value in found["state"].items())
+    print_lines([f"{found['group']}: {found['pattern']}" + (f" ({kept})" if kept else "")])
+    print_rows(found["members"], empty="Nobody is in it.")
+
+
+async def _export(config: Config, names: list[str], output: str, *, as_json: bool) -> None:
+    write_tables(await ask(config, "group.export", names=names), output, as_json=as_json)
+
+
+async def _import(config: Config, source: str, replace: bool, *, as_json: bool) -> None:
+    text = read_tables(source)
+    done = await ask(config, "group.import", toml=text, source=source, replacing=replace)
+    print_listed(done, as_json=as_json, empty="")
+
+
+async def _status(config: Config, name: str, *, as_json: bool) -> None:
+    found = await ask(config, "constellation.status", name=name)
+    shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in found.items()}
+    print_found(found, record_lines(shown), as_json=as_json)

@@ -1,0 +1,23 @@
+"""What nobody answers, because every agent of the group is archived: it is set aside, and the owner is told."""
+
+from datetime import datetime
+
+from bot.notices import Notices
+from memory import agents, inbox
+from memory.database import Tx
+from memory.ids import GroupId
+from memory.inbox import InRow
+
+
+def unattended(tx: Tx, rows: list[InRow], notices: Notices, now: datetime) -> bool:
+    """Whether nobody is there to answer these rows; then they are done with, and the owner is told once a day."""
+    group = agents.group(tx, GroupId(rows[0].group or ""))
+    if agents.answering(tx, group):
+        return False
+    inbox.set_aside(tx, rows, "nobody in the group answers", now)
+    text = (
+        f"Nobody answers in {rows[0].place}: every agent of the group {group.name} is archived. "
+        "`carina agent restore NAME` brings one back; `/route` lets another group answer there."
+    )
+    notices.tell_owner(tx, f"unattended/{group.id}/{rows[0].place}/{now:%Y-%m-%d}", text, now)
+    return True
