@@ -20,6 +20,7 @@ from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
 from bot.cli.schedule import add_jobs
+from bot.cli.starting import add_init
 from bot.cli.version import version
 from bot.config import Config, load_here
 from bot.errors import CallError, ConfigError, UserError
@@ -333,3 +334,4 @@ add_coordinating(app, _administer)
 add_agents(app, _administer)
 add_groups(app, _administer)
 add_constellations(app, _administer)
+add_init(app, _administer)

@@ -1,0 +1,46 @@
+"""`carina init`: what it writes loads and runs as it is, and what was there stays."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.cli.starting import Starter, starter_text
+from bot.config import load_config
+from tests.bot.test_cli import carina
+
+AGENTS = ["Anchor", "Archive", "Entropy", "Flux", "Momentum", "Pattern"]
+
+
+@pytest.mark.parametrize(("starter", "agents"), [("plain", ["Carina"]), ("adhd", AGENTS)])
+def test_a_starter_is_written_once_loads_and_answers(tmp_path: Path, starter: Starter, agents: list[str]) -> None:
+    done = carina(tmp_path, "init", "--starter", starter)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"the starter {starter}" in done.stdout
+    assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
+    assert (
+        "your dentist is on Elm Street"
+        in carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").stdout
+    )
+    found = json.loads(carina(tmp_path, "agent", "list", "--json").stdout)
+    assert [(row["agent"], row["file"]) for row in found] == [(name, "as in carina.toml") for name in agents]
+    again = carina(tmp_path, "init", "--starter", "plain")
+    assert (again.returncode, "was left as it is" in again.stderr) == (1, True)
+    assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
+
+
+def test_the_groups_of_the_larger_starter_are_those_of_the_example(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(starter_text("adhd"), "utf-8")
+    groups = load_config({}, tmp_path).groups
+    assert {group.name: (group.pattern, sorted(group.names)) for group in groups} == {
+        "Main Support": ("dynamic", AGENTS),
+        "Crisis Response": ("round_robin", ["Anchor", "Momentum", "Pattern"]),
+        "Planning": ("supervisor", ["Entropy", "Flux", "Pattern"]),
+        "Memory Consolidation": ("sleeptime", ["Archive", "Pattern"]),
+    }
+    assert [group.name for group in groups if group.default] == ["Main Support"]
+
+
+def test_an_unknown_starter_is_a_wrong_call_and_writes_nothing(tmp_path: Path) -> None:
+    assert carina(tmp_path, "init", "--starter", "moon").returncode == 2
+    assert not (tmp_path / "carina.toml").exists()
