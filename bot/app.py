@@ -11,6 +11,7 @@ from bot import control
 from bot.approving import Approvals, approval_terms
 from bot.archive import Archive
 from bot.broker import Broker
+from bot.budgeting import configured_budgets, open_budgeting
 from bot.chat import Chat
 from bot.community import open_community
 from bot.compaction import Compactor
@@ -38,6 +39,7 @@ from bot.remembering import Remembering
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.steering import open_steering
+from bot.talking import Talking
 from bot.thinking import Thinking, open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
@@ -200,6 +202,8 @@ async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
         open_schedule(config, approvals, clock, router.resume),
         Coordinating(*store, people, clock),
         open_household(config, approvals, steering, router.moved),
+        await open_budgeting(approvals, kit.budgets, at_start=True),
+        Talking(approvals, steering, router.receive),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)
@@ -224,6 +228,7 @@ def _kit(ground: _Ground) -> Kit:
         clock=ground.clock,
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=Broker(approval_terms(config)),
+        budgets=configured_budgets(config),
         rates=_rates(config),
         watch=ground.events,
         meaning=ground.embedding.meaning,

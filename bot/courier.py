@@ -300,6 +300,7 @@ def to_delivery(row: OutRow) -> Delivery:
         turn=row.turn,
         agent=row.agent,
         speaker=detail.get("speaker", ""),
+        avatar=detail.get("avatar", ""),
         reply_to=detail.get("reply_to") or "",
         may_mention=tuple(PersonId(person) for person in detail.get("mentions", ())),
         files=tuple(OutFile(name, text) for name, text in detail.get("files", ())),

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 
 from bot.approving import Approvals
 from bot.archive import Archive
+from bot.budgeting import Budgeting
 from bot.community import Community
 from bot.config import Config
 from bot.coordinating import Coordinating
@@ -19,6 +20,7 @@ from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.schedule import Schedule
 from bot.steering import Steering
+from bot.talking import Talking
 from bot.undelivered import Outbox
 from bot.why import Why
 from memory.clock import Clock
@@ -46,12 +48,15 @@ class Desks:
     schedule: Schedule
     coordinating: Coordinating
     household: Household
+    budgeting: Budgeting
+    talking: Talking
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
-        books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule, self.household
-        return {name: handler for door in (*doors, *books) for name, handler in door.handlers().items()}
+        books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
+        house = self.household, self.budgeting
+        return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 
 
 class _Connect(Protocol):

@@ -1,10 +1,11 @@
 """What every turn is given: the parts that composition makes once."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot import events
 from bot.broker import Broker
+from bot.budgets import Budgets
 from bot.context import Material
 from bot.models.base import Model
 from bot.packaging import Piece
@@ -57,6 +58,7 @@ class Kit:
     rates: Rates = NO_LIMITS
     too_long: Callable[[str, str], str] = anything_fits
     """(source, text) -> what to tell the model of an answer that does not fit there; empty where it does."""
+    budgets: Budgets = field(default_factory=Budgets)
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY

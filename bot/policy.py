@@ -42,6 +42,7 @@ class Action(StrEnum):
     PEOPLE = "let people in, shut them out, and see whom"
     COORDINATE = "assign tasks to agents, hand over and note for them"
     COST = "see what models cost"
+    BUDGET = "set what may be spent on models"
     STEER = "say how a channel is heard and who answers there"
     SOURCES = "pause a source and resume it"
     JOBS = "see scheduled work, run it now, pause and resume it"
@@ -72,6 +73,7 @@ _LEAST = {
     Action.PEOPLE: Standing.OWNER,
     Action.COORDINATE: Standing.ADMIN,
     Action.COST: Standing.ADMIN,
+    Action.BUDGET: Standing.OWNER,
     Action.STEER: Standing.ADMIN,
     Action.SOURCES: Standing.OWNER,
     Action.JOBS: Standing.ADMIN,

@@ -51,6 +51,12 @@ class House:
     kit: Kit
     notices: Notices
 
+    def group_of(self, notification: Notification) -> GroupId:
+        """Who is to answer: the group that is talked to by name, else the one of the place."""
+        if notification.to:
+            return GroupId(notification.to)
+        return self.choose(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
+
 
 @dataclass
 class _Work:
@@ -243,7 +249,7 @@ class Router:
     async def _accept(self, house: House, database: Database, found: list[Notification]) -> None:
         """Store them, all or none; while the database refuses, keep them and try again."""
         heard = [replace(each, place=self.heard_by(each.place)) for each in found]
-        arrivals = [to_arrival(notification, _group(house, notification)) for notification in heard]
+        arrivals = [to_arrival(notification, house.group_of(notification)) for notification in heard]
         clock, broker = house.kit.clock, house.kit.broker
 
         def take(tx: Tx, arrivals: list[Arrival]) -> tuple[list[Accepted | None], bool]:
@@ -252,7 +258,7 @@ class Router:
                 if arrival.kind == Kind.DELETE:
                     queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
                 accepted = self._take(tx, with_reaction(tx, arrival), clock())
-                queued |= ask_again(tx, arrival, accepted, house.choose(notification.place, ""), clock())
+                queued |= ask_again(tx, arrival, accepted, house.group_of(notification), clock())
                 taken.append(accepted)
             return taken, queued
 
@@ -358,10 +364,6 @@ class Router:
             finally:
                 del couriers[place]
                 self._settled.pulse()
-
-
-def _group(house: House, notification: Notification) -> GroupId:
-    return house.choose(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
 
 
 async def _nothing_first() -> None:

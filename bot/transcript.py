@@ -103,7 +103,7 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
     shared = {
         "reply_to": answered_id(newest) if newest is not None else "",
         "mentions": [turn.person] if turn.person else [],
-        "speaker": ended.material.agent.config.get("show_name", ""),
+        **ended.material.agent.face,
     }
     for number, piece in enumerate(ended.pieces):
         detail: dict[str, Any] = dict(shared) if number == 0 else {**shared, "reply_to": ""}

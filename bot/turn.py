@@ -14,19 +14,20 @@ from typing import Any, TypeAlias
 import structlog
 
 from bot import context, events, happenings, transcript
+from bot.budgets import Allowed, Rung
 from bot.calling import Caller
 from bot.context import Material
 from bot.errors import ToolError
 from bot.groups.parting import end_part, give_up_part
 from bot.groups.team import acting
 from bot.kit import Kit
-from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta
+from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta, Usage
 from bot.moves import Cancel, Finish, Move, Remind, Restart, Tell, Think, Use, next_move, open_call, wordings
 from bot.reins import Reins
 from bot.rules import Rules
 from bot.spending import spent
 from bot.tools.aliases import unaliased
-from memory import coordination, groups, inbox, outbox, turns
+from memory import budgets, coordination, groups, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, call_point, commit_point, outside
@@ -40,6 +41,8 @@ _JOIN = commit_point("turn.join")
 _RESTART = commit_point("turn.restart")
 _TELL = commit_point("turn.tell")
 _ANSWER = commit_point("turn.answer")
+_RESERVE = commit_point("budget.reserve")
+_RELEASE = commit_point("budget.release")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
 _GIVE_UP = commit_point("turn.give_up_part")
@@ -147,34 +150,61 @@ class TurnRunner:
         # What only a model needs (memory, history) is read only now.
         meaning = await self._kit.meaning(context.asked_words(material))
         gather = functools.partial(context.gather, material=material, meaning=meaning)
-        model, specs = await self._kit.model(material.agent), () if move.last else tools.specs()
+        specs = () if move.last else tools.specs()
 
-        async def ask(*, compactable: bool) -> tuple[Answer | None, Material]:
+        async def ask(*, compactable: bool) -> None:
             found = await self._db.read(gather)
             request = context.render(found, specs, last_step=move.last)
             request = replace(request, force_tool=move.force, compactable=compactable and bool(found.history))
-            return await self._asked(model, request, found.turn), found
+            await self._ask_within_budget(request, found)
 
         try:
-            answer, material = await ask(compactable=True)
+            await ask(compactable=True)
         except ContextTooLong as error:
             compacted = await self._kit.shrink(self._db, material)
             _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
-            answer, material = await ask(compactable=False)
-        if answer is not None:
-            await self._store_answer(answer, material)
+            await ask(compactable=False)
 
-    async def _asked(self, model: Model, request: Request, turn: Turn) -> Answer | None:
-        """The model's answer; None when the turn's words changed meanwhile."""
-        answering = outside(_MODEL, self._listen(model, request, turn), self._kit.limits.model_seconds)
-        self._call = asyncio.create_task(answering, name=f"model of turn {turn.id}")
+    async def _ask_within_budget(self, request: Request, material: Material) -> None:
+        """Ask the model as far as may be spent, and store what it answers."""
+        allowed = await self._allow(material, request)
+        try:
+            answer = await self._ask(allowed, request, material)
+            if answer is not None:
+                await self._store_answer(answer, material, allowed.reservation)
+        except BaseException:
+            await self._release(allowed)
+            raise
+        if answer is None:
+            await self._release(allowed)
+
+    async def _allow(self, material: Material, request: Request) -> Allowed:
+        """What may be spent on this call, with that reserved."""
+        kept, now, turn = self._kit.budgets, self._kit.clock(), material.turn
+        if not kept.concerns(material.agent):
+            return Allowed(Rung.FULL, material.agent)
+        return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
+
+    async def _release(self, allowed: Allowed) -> None:
+        """The call came to nothing; should this not be stored, the next start or the time sees to it."""
+        if (reserved := allowed.reservation) is not None:
+            await asyncio.shield(self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved)))
+
+    async def _ask(self, allowed: Allowed, request: Request, material: Material) -> Answer | None:
+        """The model's answer, or words instead of one; None when it was interrupted: the words changed."""
+        if allowed.rung is Rung.REFUSED:
+            return Answer(allowed.words, (), Usage(), model="")
+        model = await self._kit.model(allowed.agent)
+        listening = self._listen(model, allowed.request(request), material.turn)
+        answering = outside(_MODEL, listening, self._kit.limits.model_seconds)
+        self._call = asyncio.create_task(answering, name=f"model of turn {material.turn.id}")
         try:
             return await self._call
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if current is None or current.cancelling():
                 raise
-            return None  # interrupted: the words changed
+            return None
         finally:
             self._call.cancel()
             self._call = None
@@ -192,7 +222,7 @@ class TurnRunner:
             self._kit.watch(events.TextChunk(turn.id, turn.place, self._kit.redact(text)))
         raise AssertionError("a model ended without an answer")
 
-    async def _store_answer(self, answer: Answer, material: Material) -> None:
+    async def _store_answer(self, answer: Answer, material: Material, reservation: int | None) -> None:
         turn, redact, now = material.turn, self._kit.redact, self._kit.clock()
         cost = spent(answer.model, answer.usage)
 
@@ -213,7 +243,10 @@ class TurnRunner:
             turns.note_shown(tx, turn, context.shown_blocks(material), recalled)
             if material.around is not None:
                 coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)
-            record(tx, turn, cost, now)
+            if answer.model:
+                record(tx, turn, cost, now)
+            if reservation is not None:
+                budgets.release(tx, reservation)
             return self._look(tx)
 
         self._seen = await self._db.write(_ANSWER, work)

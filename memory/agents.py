@@ -38,6 +38,11 @@ class Agent:
         """The tools that may be used only with somebody's yes."""
         return frozenset(rule["tool"] for rule in self.rules if rule["rule"] == "requires_consent")
 
+    @property
+    def face(self) -> dict[str, str]:
+        """The name and the picture (a URL) under which it speaks; no name where the account itself speaks."""
+        return {"speaker": self.config.get("show_name", ""), "avatar": self.config.get("avatar", "")}
+
 
 @dataclass(frozen=True)
 class Member:

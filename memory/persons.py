@@ -12,6 +12,7 @@ from memory import (
     admission,
     archival,
     block_log,
+    budgets,
     coordination,
     grants,
     groups,
@@ -54,6 +55,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("turns", turns, "turns", "turn_steps", "turn_uses"),
     _store("groups", groups, "group_runs", "group_parts"),
     _store("usage", usage, "model_usage"),
+    _store("budgets", budgets, "budgets", "budget_reservations"),
     _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
     _store("requests", requests, "permission_requests", "permission_votes"),
     _store("archival", archival, "archival_entries"),

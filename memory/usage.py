@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from memory.audience import Audience, Scope
 from memory.clock import to_text
 from memory.database import Rows, Tx, Value, as_dict
 from memory.ids import PersonId, snowflakes
@@ -22,6 +23,11 @@ class Spent:
     cost_usd: float | None
 
 
+def guild_of(scope: Scope) -> Audience | None:
+    """The guild in which something is heard, if it is heard in one."""
+    return next((each for each in (scope.audience, *sorted(scope.within)) if each.startswith("guild:")), None)
+
+
 def record(tx: Tx, turn: Turn, spent: Spent, now: datetime) -> None:
     """Add a call made for a turn."""
     values: dict[str, Value] = {
@@ -30,6 +36,7 @@ def record(tx: Tx, turn: Turn, spent: Spent, now: datetime) -> None:
         "agent_id": turn.agent,
         "person_id": turn.person,
         "place_id": turn.place,
+        "guild_id": guild_of(turn.scope),
         "model": spent.model,
         "input_tokens": spent.input_tokens,
         "output_tokens": spent.output_tokens,

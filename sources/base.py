@@ -129,6 +129,8 @@ class Notification:
     """Recent lines of the place from before, when the conversation was idle; quoted text of strangers."""
     blocks: tuple[BlockSpec, ...] = ()
     mentioned: Mapping[PersonId, str] = field(default_factory=dict)
+    to: str = ""
+    """Id of the group that is talked to by name; empty: whichever answers in the place."""
 
 
 Deliver: TypeAlias = Callable[[Notification], None]
@@ -173,6 +175,8 @@ class Delivery:
     agent: AgentId | None = None
     speaker: str = ""
     """The agent's name, when it should be shown; empty when the account itself speaks."""
+    avatar: str = ""
+    """URL of the agent's picture, shown with its name where the platform can."""
     reply_to: str = ""
     """External id of the message that is answered; used when the place has moved on since."""
     follows: str = ""

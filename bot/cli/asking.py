@@ -6,6 +6,7 @@ from typing import Any
 from bot.approving import Approvals, approval_terms
 from bot.archive import Archive
 from bot.broker import Broker
+from bot.budgeting import configured_budgets, open_budgeting
 from bot.cli.files import require_data
 from bot.cli.holder import ANSWER_SECONDS, TakesNoCommands, holder_of
 from bot.community import nobody, open_community
@@ -61,6 +62,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 await open_community(config, approvals, (folder.path, utc_now)),
                 steering,
                 open_household(config, approvals, steering, nobody),
+                await open_budgeting(approvals, configured_budgets(config), at_start=False),
                 Remembering(constellations, house, approvals.people, utc_now, config.memory.checkpoints()),
                 Costs(constellations, house, approvals.people, utc_now),
                 Archive(constellations, house, approvals.people, utc_now),

@@ -12,6 +12,7 @@ import typer
 from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
 from bot.cli.agents import add_agents
+from bot.cli.budgets import add_budgets
 from bot.cli.coordinating import add_coordinating
 from bot.cli.ending import explained, logged
 from bot.cli.groups import add_constellations, add_groups
@@ -335,3 +336,4 @@ add_agents(app, _administer)
 add_groups(app, _administer)
 add_constellations(app, _administer)
 add_init(app, _administer)
+add_budgets(app, _administer)

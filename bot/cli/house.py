@@ -22,6 +22,8 @@ def add_books(app: typer.Typer, permits: typer.Typer, administer: Administer) ->
     ) -> None:
         """Show what models cost: calls, tokens, and money where the price is known."""
         administer(told("cost", "No model was asked.", days=days, by=by), as_json)
+        if not as_json:
+            administer(told("budget.list", "No budget limits it (`carina budget set`)."), as_json)
 
     @permits.command("grant")
     def permits_grant(

@@ -34,6 +34,7 @@ from bot.config.sections import (
     TerminalSettings,
     Web,
 )
+from bot.config.spending import Budgets
 from bot.config.values import (
     EXTRA_OF_PROVIDER,
     KEY_OF_PROVIDER,
@@ -103,6 +104,7 @@ class Config(Section):
     activity: Activity
     limits: Limits
     web: Web
+    budgets: Budgets
     discord_token: SecretStr | None
     discord_owner: str
     """Discord id of the owner; empty when nobody on Discord is."""
@@ -342,6 +344,8 @@ def _check_models(config: Config) -> Iterator[str]:
     """Every provider that is asked for must be installed and have its key."""
     wanted = {config.model.default: "CARINA_MODEL or model.default"}
     wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
+    if config.budgets.cheaper_model:
+        wanted.setdefault(config.budgets.cheaper_model, "budgets.cheaper_model")
     wanted |= {agent.model: f'agents["{agent.name}"].model' for agent in config.agents if agent.model}
     for group in config.groups:
         wanted |= {
@@ -349,6 +353,10 @@ def _check_models(config: Config) -> Iterator[str]:
         }
     for model, key in wanted.items():
         provider = model.partition(":")[0]
+        if provider != OFFLINE and provider not in KEY_OF_PROVIDER:
+            known = ", ".join(KEY_OF_PROVIDER)
+            yield f'{key}: found "{model}"; expected "offline" or "provider:model" with one of: {known}'
+            continue
         module = EXTRA_OF_PROVIDER.get(provider, "")
         if module and not _installed(module):
             yield f'{key}: found "{model}", whose provider is not installed; install carina[{provider}]'

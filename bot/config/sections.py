@@ -12,6 +12,7 @@ from pydantic import model_validator as validate_model
 
 from bot.config.bluesky import BlueskySettings
 from bot.config.section import Section
+from bot.config.spending import Budgets
 from bot.config.values import (
     OFFLINE,
     BlockType,
@@ -29,6 +30,7 @@ from bot.config.values import (
     check_model,
     check_own_embedding,
     check_own_url,
+    check_url,
     check_zone,
 )
 from bot.groups import settings as patterns
@@ -156,6 +158,7 @@ class Agent(Section):
     description: str = ""
     model: ModelName | Literal[""] = ""
     system_prompt: str = ""
+    avatar: Annotated[str, AfterValidator(check_url)] = ""
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
     context_budget: int | None = Field(default=None, ge=1000)
@@ -358,3 +361,4 @@ class FileSettings(Section):
     activity: Activity = Activity()
     limits: Limits = Limits()
     web: Web = Web()
+    budgets: Budgets = Budgets()

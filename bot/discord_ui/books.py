@@ -4,6 +4,7 @@ from typing import Any, Literal, TypeAlias
 
 from discord import app_commands
 
+from bot.budgeting import Budgeting, standing_line
 from bot.costs import Costs, bill_lines
 from bot.desk import Desk
 from bot.discord_ui.answering import Interaction, answer, defer
@@ -19,12 +20,14 @@ Command: TypeAlias = app_commands.Command[Any, ..., None]
 Choices: TypeAlias = list[app_commands.Choice[str]]
 
 
-def install_cost(tree: app_commands.CommandTree[Any], costs: Costs) -> None:
+def install_cost(tree: app_commands.CommandTree[Any], costs: Costs, budgeting: Budgeting) -> None:
     """Put `/cost` into the tree."""
 
     async def words(days: int, by: By, who: Approver) -> str:
         bills = await costs.bills(days, by, who)
-        return "\n".join([f"**Last {days} days, by {by}**", *bill_lines(bills)]) if bills else "No model was asked."
+        lines = [f"**Last {days} days, by {by}**", *bill_lines(bills)] if bills else ["No model was asked."]
+        left = [f"- {standing_line(each)}" for each in await budgeting.standings(who)]
+        return "\n".join([*lines, *(["**Budgets**", *left] if left else [])])
 
     @app_commands.command(name="cost", description="What models cost: calls, tokens, and money where that is known")
     @app_commands.describe(days="How many days back", by="What to add up by")

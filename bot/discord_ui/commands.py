@@ -30,12 +30,13 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
 `/archival list` shows what I keep for the long term; `show`, `add` and `delete` are there too.
 `/activity` shows what agents did lately, `/coord status` what they arranged, `/summary` earlier talk in short.
-`/context` shows what an agent has before its eyes here, `/agents` who lives here.
+`/context` shows what an agent has before its eyes here, `/agents` and `/groups list` who lives here.
+`/chat agent` and `/chat group` talk to one of them by name.
 `/permits list` shows what waits for your yes; `/approve` and `/deny` answer it.
 `/link start` tells me that two accounts are both yours.
 `/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
-**For my owner and admins**: `/status`, `/cost`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`, `/source`,
-`/job`, `/halt`."""
+**For my owner and admins**: `/status`, `/cost`, `/budget`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`,
+`/source`, `/job`, `/halt`."""
 
 
 def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:

@@ -11,6 +11,7 @@ from bot.config import Config
 from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.archive import install_archive
 from bot.discord_ui.books import install_cost, install_grant
+from bot.discord_ui.budgets import install_budgets
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.coordinating import install_coordinating
 from bot.discord_ui.halting import install_halt
@@ -22,6 +23,7 @@ from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.schedule import install_jobs
 from bot.discord_ui.steering import install_steering
+from bot.discord_ui.talking import install_groups, install_talking
 from bot.discord_ui.why import install_why
 from bot.fronts import Desks
 from memory.clock import Clock
@@ -83,7 +85,8 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_grant(tree, desks.granting, desks.desk, settings)
     install_archive(tree, desks.archive, settings)
     install_coordinating(tree, desks.coordinating, settings)
-    install_cost(tree, desks.costs)
+    install_cost(tree, desks.costs, desks.budgeting)
+    install_budgets(tree, desks.budgeting)
     install_halt(tree, desks.halt)
     install_privacy(tree, desks.community.privacy)
     install_why(tree, desks.why, settings)
@@ -92,6 +95,8 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_steering(tree, desks.steering, settings)
     install_jobs(tree, desks.schedule)
     install_link(tree, desks.community.identities)
+    install_talking(tree, desks.talking, desks.desk, settings)
+    install_groups(tree, desks.household.grouping, desks.approvals.people)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
     install_outbox(tree, desks.outbox)
 

@@ -70,7 +70,7 @@ class SendMessageTool:
         for number, piece in enumerate(pieces):
             files = [[piece.file_name, piece.file_text]] if piece.file_name else []
             after = f"{key}/{number - 1}" if number else ""
-            detail = {"speaker": context.agent.config.get("show_name", ""), "files": files, "after": after}
+            detail = {**context.agent.face, "files": files, "after": after}
             row = outbox.NewRow(
                 key=f"{key}/{number}",
                 place=place,

@@ -135,7 +135,8 @@ class DiscordEndpoint:
             return None
         text = sendable(delivery.text)
         mentions: dict[str, Any] = {**allowed_mentions(delivery.may_mention).to_dict()}
-        said = await self._hooks.say(hook, Words(name, text, mentions, "://" in text, delivery.files))
+        words = Words(name, text, mentions, "://" in text, delivery.files, delivery.avatar)
+        said = await self._hooks.say(hook, words)
         return self._sent(delivery, channel.id, str(said)) if said is not None else None
 
     def _sent(self, delivery: Delivery, channel: int, message: str) -> str:

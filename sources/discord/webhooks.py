@@ -7,7 +7,7 @@ discord.py repeats it (after 5xx) by itself; therefore the message goes out by a
 import json
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -43,7 +43,7 @@ class Hook:
     """A webhook of ours, and the thread below its channel that is meant, if any."""
 
     id: int
-    token: str
+    token: str = field(repr=False)
     channel: int
     thread: int | None = None
 
@@ -65,10 +65,18 @@ class Words:
     mentions: dict[str, Any]
     quiet_links: bool
     files: tuple[OutFile, ...] = ()
+    avatar: str = ""
 
     def payload(self) -> dict[str, Any]:
         flags = SUPPRESS_EMBEDS if self.quiet_links else 0
-        return {"content": self.text, "username": self.name, "allowed_mentions": self.mentions, "flags": flags}
+        shown = {"avatar_url": self.avatar} if self.avatar else {}
+        return {
+            "content": self.text,
+            "username": self.name,
+            **shown,
+            "allowed_mentions": self.mentions,
+            "flags": flags,
+        }
 
 
 def shown_name(speaker: str) -> str:

@@ -13,6 +13,7 @@ from structlog.typing import EventDict
 
 from bot.approving import Approvals
 from bot.broker import Broker, Terms
+from bot.budgets import Budgets
 from bot.compaction import Compactor
 from bot.config import load_config
 from bot.context import Material
@@ -71,6 +72,9 @@ class Setting:
     redact: Callable[[str], str] = str
     toml: str = ""
     rates: Rates = NO_LIMITS
+    budgets: Budgets = field(default_factory=Budgets)
+    asked: list[Agent] = field(default_factory=list)
+    """With whose settings the model was asked, each time."""
     terms: Terms | None = None
     """How people are asked; without it the owner alone, in the owner's messages."""
     halted: bool = False
@@ -238,7 +242,8 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compacto
     """The parts of a turn; whoever is in `compactors` when something happens is told of it and asked."""
     make = make_tools({SOURCE: platform})
 
-    async def choose(_agent: Agent) -> Model:
+    async def choose(agent: Agent) -> Model:
+        setting.asked.append(agent)
         return setting.model
 
     def watch(event: TurnEvent) -> None:
@@ -262,6 +267,7 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compacto
         clock=setting.clock,
         limits=setting.limits,
         rates=setting.rates,
+        budgets=setting.budgets,
         broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
         meaning=setting.meaning,
         watch=watch,

@@ -12,6 +12,7 @@ from memory import (
     admission,
     archival,
     blocks,
+    budgets,
     coordination,
     grants,
     groups,
@@ -71,6 +72,8 @@ NUMBERS = {
     "people_rules": "who is let in or shut out, by id",
     "steering": "how places are heard and who answers there",
     "model_usage": "what a call cost",
+    "budgets": "what may be spent",
+    "budget_reservations": "what a call will cost, until it is over",
     "memory_block_writers": "which number a writer has in a block",
 }
 """Registered, but nothing to be heard: no audience."""
@@ -222,6 +225,8 @@ def lived(tx: Tx) -> None:
     admission.set_rule(tx, ANN, admission.Rule.ALLOW, BOB, NOON)
     steering.put(tx, steering.Setting("mode", "discord:10", "open", ANN, NOON))
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
+    budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
+    budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)

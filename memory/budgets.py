@@ -1,0 +1,149 @@
+"""What may be spent on models, what was, and what is reserved for calls that are being made; numbers only."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeAlias
+
+from memory.audience import Audience
+from memory.clock import to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import AgentId, PersonId, TurnId, snowflakes
+
+Period: TypeAlias = Literal["day", "month"]
+
+_STALE = timedelta(minutes=30)  # longer than any turn takes: the reservation was left behind
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What may be spent in each day or month (UTC) on one subject: money, tokens in and out, or both.
+
+    Subjects: "constellation"; "agent:<name>"; "person" and "guild" for each of them; "person:<id>"; "guild:<id>".
+    """
+
+    subject: str
+    period: Period
+    usd: float | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Spender:
+    """For whom a call is made."""
+
+    turn: TurnId
+    agent: AgentId
+    person: PersonId | None
+    guild: Audience | None
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Whose calls are counted; None for everybody's."""
+
+    agent: AgentId | None = None
+    person: str | None = None
+    guild: str | None = None
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What was spent and is reserved. `usd` is of calls whose price is known; `unpriced` are the others."""
+
+    usd: float
+    tokens: int
+    unpriced: int
+
+
+def period_start(period: Period, now: datetime) -> datetime:
+    """When the day or month began (UTC)."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight if period == "day" else midnight.replace(day=1)
+
+
+def period_end(period: Period, now: datetime) -> datetime:
+    """When the next one begins."""
+    start = period_start(period, now)
+    return start + timedelta(days=1) if period == "day" else (start + timedelta(days=32)).replace(day=1)
+
+
+def limits(rows: Rows) -> list[Limit]:
+    """What was decided by command."""
+    found = rows.all("SELECT * FROM budgets ORDER BY subject, period")
+    return [Limit(row["subject"], row["period"], row["usd"], row["tokens"]) for row in found]
+
+
+def put(tx: Tx, limit: Limit, by: PersonId, now: datetime) -> None:
+    """Let a limit hold from now on."""
+    drop(tx, limit.subject, limit.period)
+    values: dict[str, Value] = {"subject": limit.subject, "period": limit.period}
+    values |= {"usd": limit.usd, "tokens": limit.tokens, "decided_by": by, "decided_at": to_text(now)}
+    tx.insert("budgets", values)
+
+
+def drop(tx: Tx, subject: str, period: Period) -> bool:
+    """Take a decision back; False when there was none."""
+    return tx.run("DELETE FROM budgets WHERE subject = ? AND period = ?", (subject, period)) == 1
+
+
+def spent(rows: Rows, of: Filter, since: datetime, now: datetime) -> Sum:
+    """What was spent since then, with what is reserved."""
+    sql = """SELECT coalesce(sum(usd), 0) AS usd, coalesce(sum(tokens), 0) AS tokens, count(*) - count(usd) AS unpriced
+        FROM (
+          SELECT cost_usd AS usd, input_tokens + output_tokens AS tokens FROM model_usage
+          WHERE at >= :since AND model <> 'offline' AND (:agent IS NULL OR agent_id = :agent)
+            AND (:person IS NULL OR person_id = :person) AND (:guild IS NULL OR guild_id = :guild)
+          UNION ALL SELECT usd, tokens FROM budget_reservations
+          WHERE at >= :stale AND (:agent IS NULL OR agent_id = :agent)
+            AND (:person IS NULL OR person_id = :person) AND (:guild IS NULL OR guild_id = :guild))"""
+    values = {"since": to_text(since), "stale": to_text(now - _STALE)}
+    row: Row | None = rows.one(sql, {**values, "agent": of.agent, "person": of.person, "guild": of.guild})
+    return Sum(0, 0, 0) if row is None else Sum(float(row["usd"]), int(row["tokens"]), int(row["unpriced"]))
+
+
+def spenders(rows: Rows, column: Literal["person_id", "guild_id"], since: datetime) -> list[str]:
+    """Who spent anything since then."""
+    sql = f"SELECT DISTINCT {column} FROM model_usage WHERE at >= ? AND {column} IS NOT NULL"
+    return [str(row[0]) for row in rows.all(sql, (to_text(since),))]
+
+
+def reserve(tx: Tx, spender: Spender, usd: float | None, tokens: int, now: datetime) -> int:
+    """Set aside what a call will probably cost; gives the id by which it is settled."""
+    identifier = snowflakes.next()
+    values: dict[str, Value] = {"id": identifier, "turn_id": spender.turn, "agent_id": spender.agent}
+    values |= {"person_id": spender.person, "guild_id": spender.guild, "usd": usd, "tokens": tokens}
+    tx.insert("budget_reservations", {**values, "at": to_text(now)})
+    return identifier
+
+
+def release(tx: Tx, reservation: int) -> None:
+    """The call is over: what it did cost stands in the books, or it was not made."""
+    tx.run("DELETE FROM budget_reservations WHERE id = ?", (reservation,))
+
+
+def any_reserved(rows: Rows) -> bool:
+    """Whether anything is reserved."""
+    return rows.one("SELECT 1 FROM budget_reservations") is not None
+
+
+def release_all(tx: Tx) -> None:
+    """No call is being made: what is reserved was left behind by a process that ended."""
+    tx.run("DELETE FROM budget_reservations")
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    """What a person decided, and what was decided about them."""
+    sql = "SELECT * FROM budgets WHERE decided_by = ? OR subject = ?"
+    held = rows.all("SELECT * FROM budget_reservations WHERE person_id = ?", (person,))
+    return [as_dict(row) for row in (*rows.all(sql, (person, f"person:{person}")), *held)]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Forget who decided it, and what was decided about that person; limits on others stay."""
+    gone = tx.run("DELETE FROM budgets WHERE subject = ?", (f"person:{person}",))
+    gone += tx.run("UPDATE budgets SET decided_by = 'somebody who was erased' WHERE decided_by = ?", (person,))
+    return gone + tx.run("UPDATE budget_reservations SET person_id = NULL WHERE person_id = ?", (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    return len(export_person(rows, person))

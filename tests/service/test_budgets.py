@@ -1,0 +1,64 @@
+"""Budgets in the running service: by command from Discord and the command line, and after a crash between the two."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.service.asking import refused, rows
+from tests.service.towns import town, until
+from tests.wire.model import Answer
+
+FILE = '[[budgets.limits]]\nsubject = "person"\ntokens = 1000000\n'
+
+
+async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_once(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.configure(toml=FILE)
+        await t.service.start()
+        t.model.script(Answer("One."))
+        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "One."
+        refused(await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}, t.general), "Only the owner may")
+        refused(await t.olga.command("budget set", {"of": "moon", "usd": 1.0}), "a budget is of")
+        refused(await t.olga.command("budget set", {"of": "agent:Moon", "usd": 1.0}), "there is no agent 'Moon'")
+        refused(await t.olga.command("budget set", {"of": "guild"}), "an amount of money or tokens")
+        given = await t.olga.command("budget set", {"of": "constellation", "usd": 0.0})
+        assert (given.ephemeral, given.text) == (True, "From now on: constellation, each day: $0.00.")
+        asked = len(t.model.requests)
+        told = await t.ask(t.ana, t.general, "<@bot> hello again")
+        assert told.text.startswith("What may be spent on answers today is spent: until ")
+        assert len(t.model.requests) == asked
+        shown = (await t.olga.command("cost")).text
+        assert "constellation, this day: $0.0000 of $0.00 left, 1 calls whose price is not known are not in it" in shown
+        assert "person, this day: " in shown
+        code, out, _ = await t.service.run("budget", "list", "--json")
+        found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in json.loads(out)}
+        assert (code, found["constellation"]) == (0, (0, None, "by command"))
+        assert found["person"][2] == "in the configuration"
+        code, out, _ = await t.service.run("budget", "clear", "constellation")
+        assert (code, "there is none now" in out) == (0, True)
+        code, _, error = await t.service.run("budget", "clear", "constellation")
+        assert (code, "was set by command" in error) == (1, True)
+        t.model.script(Answer("Two."))
+        await t.ana.say(t.general, "<@bot> and now?")
+        await t.asked(lambda request: "and now?" in request.last_user)
+        await t.service.stop()
+
+
+@pytest.mark.parametrize("fault", ["budget.reserve:after", "turn.answer:before", "turn.answer:after"])
+async def test_a_crash_between_reserving_and_settling_leaves_no_reservation(tmp_path: Path, fault: str) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.configure(toml=FILE)
+        t.model.default = lambda _request: Answer("Here.")
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        await t.ana.say(t.general, "<@bot> hello")
+        assert await t.service.ended() < 0
+        if fault != "turn.answer:after":
+            assert rows(t, "SELECT count(*) FROM budget_reservations") == [(1,)]
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        await until(lambda: any(post.text == "Here." for post in t.general.from_bot), what="the answer")
+        await t.service.stop()
+        assert rows(t, "SELECT count(*) FROM budget_reservations") == [(0,)]
+        assert rows(t, "SELECT count(*) FROM model_usage") == [(1,)]
