@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test fast slow check format lock bench clean
+.PHONY: run install embedding test test-network fast slow check format lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -41,13 +41,16 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 PROCESSES := tests/service tests/kill tests/wire
 
 test: fast              ## lint, types and the tests
-	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow" $(PROCESSES)
+	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow and not network" $(PROCESSES)
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
-	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow" -n auto $(PROCESSES:%=--ignore=%)
+	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow and not network" -n auto $(PROCESSES:%=--ignore=%)
 
 slow: check             ## the tests that take long: the whole kill matrix, long outages
 	$(BIN)/python -m pytest -p no:cacheprovider -m slow
+
+test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first time installs 465 MB of them into .venv
+	$(BIN)/python -m pytest -p no:cacheprovider -m network --timeout 900 tests/bluesky_network
 
 check: $(VENV)/.dev     ## format, lint, types
 	$(BIN)/ruff format --check .

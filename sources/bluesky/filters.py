@@ -29,6 +29,8 @@ class Why(StrEnum):
     LANGUAGE = "language"
     BOT = "bot"
     BLOCKED = "blocked"
+    CLOSED = "closed"
+    """The thread's author lets only others reply."""
     VACATED = "vacated"
     """Somebody or something excluded stands in its thread."""
     NOT_INVOLVED = "not_involved"

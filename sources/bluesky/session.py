@@ -83,7 +83,7 @@ class BlueskySession:
 
     async def procedure(self, method: str, data: Mapping[str, Any], point: Point) -> dict[str, Any]:
         """Have something done. Raises CallFailed: `NoAnswer` when nobody knows whether it was."""
-        given: dict[str, Any] = {"data": DotDict(dict(data))}
+        given: dict[str, Any] = {"data": DotDict(dict(data)), "input_encoding": "application/json"}
         return await self._call(point, lambda: self._client.invoke_procedure(method, **given))
 
     async def close(self) -> None:

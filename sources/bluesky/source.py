@@ -274,8 +274,11 @@ class BlueskySource:
             await self._pass_over({each.id: Why.GONE for each in found})
             return []
         us, filters = self.us, self._settings.filters
-        if vacates(seen, us, filters) or seen.post.author.blocked:
+        if vacates(seen, us, filters):
             await self._pass_over({each.id: Why.VACATED for each in found})
+            return []
+        if seen.post.replies_closed:
+            await self._pass_over({each.id: Why.CLOSED for each in found})
             return []
         aside = {each.id: Why.NOT_INVOLVED for each in found if not involved(each.post, seen, us, filters)}
         await self._pass_over(aside)

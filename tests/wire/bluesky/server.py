@@ -101,6 +101,8 @@ class BlueskyServer(World):
             self.problems.append(f"nobody answers {method}")
             raise Invalid("MethodNotImplemented", "Method Not Implemented", 501)
         body = await request.json() if request.method == "POST" and request.can_read_body else {}
+        if body and request.content_type != "application/json":
+            raise Invalid("InvalidRequest", "Request encoding (Content-Type) required but not provided")
         if method.startswith("com.atproto.server."):
             return handler(self, None, {"token": _bearer(request), **body})
         query = {key: request.query.getall(key) for key in request.query}

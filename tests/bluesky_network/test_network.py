@@ -1,0 +1,110 @@
+"""What the program does on the reference implementation's own servers."""
+
+import statistics
+import sys
+import time
+
+import pytest
+
+from tests.bluesky_network.people import POSTS, Human, Refused
+from tests.bluesky_network.stage import Stage
+from tests.wire.model import Answer
+
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_the_key_of_a_record_serves_once(here: Stage) -> None:
+    record = {"$type": POSTS, "text": "hello", "createdAt": "2026-11-22T12:00:00.000Z"}
+    wanted = {"repo": here.ana.did, "collection": POSTS, "rkey": "3lbw2wm6t6s2a", "record": record}
+    await here.ana.do("com.atproto.repo.createRecord", **wanted)
+    with pytest.raises(Refused) as refused:
+        await here.ana.do("com.atproto.repo.createRecord", **wanted)
+    assert len(await here.ana.records()) == 1
+    assert refused.value.status >= 400
+
+
+async def test_a_mention_is_answered_in_its_thread_and_a_restart_answers_nothing_twice(here: Stage) -> None:
+    began = await here.ana.post("a fine day")
+    here.model.script(Answer(f"Hello @{here.ana.handle}: see https://example.com"))
+    await here.start()
+    asked = await here.ana.post(f"👋 @{here.bot.handle} hi", to=began, mention=here.bot)
+    (answer,) = await here.bot.wait_for_records(1)
+    assert answer["value"]["reply"]["root"] == {"uri": began["uri"], "cid": began["cid"]}
+    assert answer["value"]["reply"]["parent"] == {"uri": asked["uri"], "cid": asked["cid"]}
+    features = [facet["features"][0] for facet in answer["value"]["facets"]]
+    assert features[0]["did"] == here.ana.did
+    assert features[1]["uri"] == "https://example.com"
+    await here.service.kill()
+    here.model.script(Answer("still here"))
+    meanwhile = await here.ana.post("and what else?", to={**answer, "record": answer["value"]})
+    await here.net.flush()
+    await here.start()
+    found = await here.bot.wait_for_records(2)
+    assert found[1]["value"]["reply"]["parent"]["uri"] == meanwhile["uri"]
+    await here.service.stop()
+    assert len(await here.bot.records()) == 2
+
+
+async def test_a_long_answer_becomes_a_chain(here: Stage) -> None:
+    here.model.script(Answer(" ".join(["seven letters"] * 50)))
+    await here.start()
+    asked = await here.ana.post(f"@{here.bot.handle} tell me more", mention=here.bot)
+    first, second, third = await here.bot.wait_for_records(3)
+    await here.service.stop()
+    parents = [each["value"]["reply"]["parent"]["uri"] for each in (first, second, third)]
+    assert parents == [asked["uri"], first["uri"], second["uri"]]
+    assert {each["value"]["reply"]["root"]["uri"] for each in (first, second, third)} == {asked["uri"]}
+    assert all(len(each["value"]["text"]) <= 300 for each in (first, second, third))
+
+
+async def test_who_says_stop_is_not_answered_again(here: Stage) -> None:
+    here.model.script(Answer("Hello"))
+    await here.start()
+    await here.ana.post(f"@{here.bot.handle} hi", mention=here.bot)
+    (answer,) = await here.bot.wait_for_records(1)
+    await here.ana.post("Stop.", to={**answer, "record": answer["value"]})
+    await here.service.logged("bluesky_passed_over", reasons=["opting"], within=60)
+    await here.ana.post(f"@{here.bot.handle} are you there?", mention=here.bot)
+    await here.service.logged("bluesky_passed_over", reasons=["opted_out"], within=60)
+    await here.service.stop()
+    assert len(await here.bot.records()) == 1
+
+
+async def test_a_gated_thread_gets_no_answer(here: Stage) -> None:
+    here.service.expected_errors |= {"delivery_failed"}
+    here.model.script(Answer("may I?"))
+    await here.start()
+    bob = await Human.join(here.net, here.ana.http, "bob")
+    began = await bob.post("only for those I follow")
+    gate = {
+        "$type": "app.bsky.feed.threadgate",
+        "post": began["uri"],
+        "createdAt": "2026-11-22T12:00:00.000Z",
+        "allow": [],
+    }
+    key = began["uri"].rpartition("/")[2]
+    await bob.do(
+        "com.atproto.repo.createRecord", repo=bob.did, collection="app.bsky.feed.threadgate", rkey=key, record=gate
+    )
+    await bob.post(f"@{here.bot.handle} what do you think?", to=began, mention=here.bot)
+    refused = await here.service.logged("bluesky_passed_over", reasons=["closed"], within=60)
+    await here.service.stop()
+    assert refused["posts"] == 1
+    assert await here.bot.records() == []
+
+
+async def test_how_soon_the_reply_follows_after_the_mention_can_be_seen(here: Stage) -> None:
+    """Printed, not judged: on a busy machine it says more about the machine."""
+    await here.start()
+    waits = []
+    for number in range(8):
+        here.model.script(Answer(f"answer {number}"))
+        asked = await here.ana.post(f"@{here.bot.handle} number {number}", mention=here.bot)
+        while asked["uri"] not in str(await here.bot.ask("app.bsky.notification.listNotifications", limit=5)):
+            pass
+        seen = time.monotonic()
+        await here.bot.wait_for_records(number + 1)
+        waits.append(time.monotonic() - seen)
+    await here.service.stop()
+    sys.stdout.write(f"from visible to answered: median {statistics.median(waits) * 1000:.0f} ms of {len(waits)}\n")
+    assert len(await here.bot.records()) == len(waits)
