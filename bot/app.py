@@ -83,6 +83,7 @@ class App:
             "chat": self.chat.chat,
             "say": self.chat.say,
             "status": self._status,
+            **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }
         async with asyncio.TaskGroup() as tasks:
             with ExitStack() as watching:

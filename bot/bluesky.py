@@ -1,12 +1,15 @@
 """Making the Bluesky front end from configuration and desks."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from bot import logs
 from bot.config import Config
+from bot.errors import UserError
 from bot.fronts import Desks
 from memory import passed_over, turns
 from memory.clock import Clock
@@ -15,7 +18,10 @@ from memory.folder import DataFolder
 from memory.ids import PersonId
 from memory.privacy import Choice
 from sources.base import Front
+from sources.bluesky import citizenship
+from sources.bluesky.failures import CallFailed, WrongPassword
 from sources.bluesky.keys import NAME
+from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource, Wiring
 
@@ -32,7 +38,76 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
     source = BlueskySource(settings_of(config), _wiring(desks, clock))
     steering = desks.steering
     desks.desk.front_states[NAME] = lambda: "; ".join(filter(None, (_words(source), steering.state(NAME))))
-    return Front(source, source.endpoint, source.pause)
+    account = Account(config, source.session, lambda: _words(source), functools.partial(_counts, desks, clock))
+    return Front(source, source.endpoint, source.pause, account.handlers())
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the owner asks and orders of the account, by command."""
+
+    config: Config
+    session: BlueskySession
+    words: Callable[[], str]
+    counts: Callable[[], Awaitable[Mapping[str, int]]]
+
+    def handlers(self) -> dict[str, Callable[..., Any]]:
+        """By the names the control socket knows; whoever reaches that socket is the owner."""
+        return {"bluesky.setup": self.setup, "bluesky.status": self.status}
+
+    async def setup(self, line: str = "") -> dict[str, Any]:
+        """Make the account known as a bot. Raises UserError."""
+        with _explained():
+            words = line or await citizenship.owner_line(self.session, self.config.bluesky.owner)
+            changed = await citizenship.set_up(self.session, words)
+        done = [f"{self.session.handle}: {each}" for each in changed]
+        return {"changed": changed, "lines": done or [f"{self.session.handle} was set up before: nothing to change."]}
+
+    async def status(self) -> dict[str, Any]:
+        """How the account stands. Raises UserError."""
+        with _explained():
+            labelled = await citizenship.is_labelled(self.session)
+        found = {"handle": self.session.handle, "did": self.session.did, "service": self.config.bluesky_service}
+        passed = dict(await self.counts())
+        lines = [
+            f"{found['handle']} ({found['did']}) on {found['service']}: {self.words()}",
+            "labelled as a bot" if labelled else "not labelled as a bot: `carina bluesky setup` does that",
+            *(f"passed over during the last day: {why}: {count}" for why, count in passed.items()),
+            "direct messages are not served",
+        ]
+        return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
+
+
+async def standing_alone(config: Config, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without a running service. Raises UserError."""
+
+    async def none() -> Mapping[str, int]:
+        return {}
+
+    folder = DataFolder(config.home)
+    folder.prepare()
+    with folder.lock():  # a service that starts meanwhile would use the same session
+        session = BlueskySession(settings_of(config))
+        try:
+            account = Account(config, session, lambda: "not served: no service runs", none)
+            found: dict[str, Any] = await account.handlers()[operation](**arguments)
+            return found
+        finally:
+            await session.close()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except (CallFailed, WrongPassword) as why:
+        raise UserError(str(why)) from why
+
+
+async def _counts(desks: Desks, clock: Clock) -> Mapping[str, int]:
+    since = clock() - _DAY
+    async with desks.operations.constellations.use(desks.operations.house) as database:
+        return await database.read(lambda rows: passed_over.counts(rows, NAME, since))
 
 
 def _wiring(desks: Desks, clock: Clock) -> Wiring:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from memory.audience import Audience, Scope, Trust
 from memory.ids import AgentId, OutboxId, PersonId, PlaceId, RequestId, TurnId
@@ -286,3 +286,5 @@ class Front:
     source: Source
     endpoint: Endpoint
     pause: Callable[[], None] = _nothing
+    handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """What the owner can ask it by command, by the names that the control socket knows."""

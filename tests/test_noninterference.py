@@ -10,8 +10,23 @@ from hypothesis import strategies as st
 from memory.audience import Audience, Scope
 from memory.inbox import Heard
 from memory.search import Query, search
+from sources.base import Place
+from tests.bot.parts import HALL
 from tests.memory.parts import GUILD, STAR, store, taken
-from tests.worlds import ANNS, World, compared, lines, tellings, world_of
+from tests.worlds import (
+    ANNS,
+    BOBS,
+    CELLAR,
+    OLGAS,
+    PLACES,
+    SQUARE,
+    Ground,
+    World,
+    compared,
+    lines,
+    tellings,
+    world_of,
+)
 
 PHASES = Phase.explicit, Phase.generate  # a world takes a second: to make a failing one smaller would take minutes
 
@@ -76,3 +91,13 @@ def test_the_order_of_what_is_found_does_not_tell_what_is_said_elsewhere(secret:
         taken(tx, number, f"the {secret}", place=alone)
     found = search(tx, Query("dentist lantern", STAR), Scope(GUILD))
     assert [hit.text for hit in found.hits] == ["the lantern of 1", "the dentist of 2", "the dentist of 0"]
+
+
+@pytest.mark.parametrize("place", [OLGAS, HALL, CELLAR, BOBS], ids=["owner", "guild", "private", "direct"])
+def test_nothing_that_is_said_elsewhere_reaches_a_public_thread(place: Place) -> None:
+    """Not the owner's words either, nor those of a guild: what everybody reads is made of public things."""
+    ground = Ground(aside=tuple(each for each in PLACES if each is not SQUARE))
+    world = world_of(place, ("remember", "tell", "note", "add"), "find", "list", "tell")
+    one, other = compared(world, ground)
+    assert one.elsewhere == other.elsewhere
+    assert one.secret != other.secret

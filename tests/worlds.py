@@ -24,7 +24,7 @@ from bot.policy import Approver
 from memory import vectors
 from memory.database import as_dict
 from memory.embedding import Embedder, GuardedEmbedder, Questions
-from memory.ids import Snowflakes
+from memory.ids import PersonId, Snowflakes
 from memory.search import Nearness
 from sources.base import Place, Speaker
 from tests.bot.parts import (
@@ -41,6 +41,7 @@ from tests.bot.parts import (
     person,
     private,
     said,
+    thread_in_public,
 )
 from tests.bot.stage import Service, Setting, running, until
 from tests.obeying import ORDERS, QUESTIONS, WORDS, obey
@@ -54,8 +55,11 @@ ANNA = person("Anna")
 """Ann's other account, where the two are linked."""
 ANNS, BOBS, OLGAS = direct(ANN, "guild", "abroad"), direct(BOB, "guild"), direct(OLGA)
 ANNAS = direct(ANNA, "guild")
-PLACES = [HALL, ATTIC, DEN, PORT, CELLAR, ANNS, BOBS, OLGAS, ANNAS]
-WHO = {ANNS.id: [ANN], BOBS.id: [BOB], OLGAS.id: [OLGA], ANNAS.id: [ANNA]}
+SQUARE = thread_in_public("square")
+"""Where everybody in the world reads: a thread on Bluesky."""
+CYN = Speaker(PersonId("bluesky:did:plc:cyn"), "Cyn", "cyn.test")
+PLACES = [HALL, ATTIC, DEN, PORT, CELLAR, ANNS, BOBS, OLGAS, ANNAS, SQUARE]
+WHO = {SQUARE.id: [CYN], ANNS.id: [ANN], BOBS.id: [BOB], OLGAS.id: [OLGA], ANNAS.id: [ANNA]}
 
 TOML = """
 [[groups]]
@@ -150,7 +154,7 @@ def tellings(place: Place) -> st.SearchStrategy[tuple[tuple[Line, ...], tuple[Li
 
 def telling(place: Place, secret: str, orders: Iterable[str]) -> tuple[Line, ...]:
     """The one who writes there says it, with these orders."""
-    return tuple(Line(place, WHO[place.id][0], order, secret) for order in orders)
+    return tuple(Line(place, WHO.get(place.id, [BOB])[0], order, secret) for order in orders)
 
 
 # -------------------------------------------------------------------------------------------------- what is seen
@@ -254,7 +258,7 @@ class Run:
         desk = Desk(self.service.constellations, self.service.house, "scripted:one", self.service.clock)
         desk.meaning = self.meaning
         self.seen.elsewhere.append(repr((await desk.status()).agents))
-        for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL):
+        for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
             scope = self.identities.heard_by(place).scope
             asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
             found = [await desk.search(asker, text, 50) for text in ("", *WORDS, " ".join(WORDS), *QUESTIONS)]

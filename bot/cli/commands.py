@@ -12,6 +12,7 @@ import typer
 from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
 from bot.cli.agents import add_agents
+from bot.cli.bluesky import add_bluesky
 from bot.cli.budgets import add_budgets
 from bot.cli.coordinating import add_coordinating
 from bot.cli.ending import explained, logged
@@ -94,7 +95,7 @@ def default(
     if context.invoked_subcommand is not None:
         return
     config = _configure()
-    if streams.attended() and config.discord_token is None:
+    if streams.attended() and not config.sources:
         _log(config, level="error")
         asyncio.run(chatting.interactive(config))
     else:
@@ -337,3 +338,4 @@ add_groups(app, _administer)
 add_constellations(app, _administer)
 add_init(app, _administer)
 add_budgets(app, _administer)
+add_bluesky(app, _administer)

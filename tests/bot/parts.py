@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
 from bot.models.base import Answer, Call, Event, Request, TextDelta, ToolMessage, Usage, UserMessage
-from memory.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
-from memory.ids import GuildId, OutboxId, PersonId, PlaceId
+from memory.audience import OWNER, PUBLIC, Audience, Trust, channel_audience, guild_audience, person_audience
+from memory.ids import GuildId, OutboxId, PersonId, PlaceId, place_source
 from sources.base import (
     MESSAGES,
     Activity,
@@ -92,10 +92,16 @@ def direct(speaker: Speaker, *sees: str) -> Place:
 HALL = channel("hall")
 
 
+def thread_in_public(name: str) -> Place:
+    """A thread on Bluesky: everybody in the world can read it."""
+    place = PlaceId(f"bluesky:at://did:plc:{name}/app.bsky.feed.post/3lbw2wm6t6s2a")
+    return Place(place, PlaceKind.THREAD, PUBLIC, name=f"a thread of {name}", bindings=(place, "bluesky"))
+
+
 def said(text: str, number: int, place: Place = HALL, speaker: Speaker = ANN, **more: Any) -> Notification:
     """A message with an external id; `more` are fields of the notification."""
     plain = Notification(
-        source=SOURCE,
+        source=place_source(place.id),
         external_id=str(number),
         kind=Kind.MESSAGE,
         place=place,

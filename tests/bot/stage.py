@@ -193,7 +193,8 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
                 await constellations.bind(place, identifier, "test")
         default = next(iter(houses))
         compactors.append(Compactor(constellations, default, kit))
-        router = Router(constellations, houses, default, {SOURCE: platform}, lambda _source: made.patience)
+        endpoints = {SOURCE: platform, "bluesky": platform}
+        router = Router(constellations, houses, default, endpoints, lambda _source: made.patience)
         approvals = Approvals(constellations, default, kit.broker, made.clock, lambda: router.resume(default))
         choices = Choices(constellations, made.clock)
         await choices.load()
@@ -240,7 +241,7 @@ async def _open_house(
 
 def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> Kit:
     """The parts of a turn; whoever is in `compactors` when something happens is told of it and asked."""
-    make = make_tools({SOURCE: platform})
+    make = make_tools({SOURCE: platform, "bluesky": platform})
 
     async def choose(agent: Agent) -> Model:
         setting.asked.append(agent)

@@ -1,5 +1,6 @@
 """Somebody mentions the agent on Bluesky: the program as a process, a small server over sockets, a scripted model."""
 
+import json
 import stat
 from pathlib import Path
 
@@ -66,3 +67,34 @@ async def test_a_post_that_is_deleted_while_it_is_answered_gets_no_answer_and_is
         await sky.service.stop()
         assert [post.text for post in sky.bot.posts] == ["Hi"]
         assert "4711" not in str(sky.model.requests[-1].messages)
+
+
+async def test_the_account_is_made_known_as_a_bot_once(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.configure(f'owner = "{sky.ana.did}"')
+        sky.bot.records["app.bsky.actor.profile", "self"] = {"cid": "bafy", "value": {"displayName": "Carina"}}
+        code, out, _ = await sky.service.run("bluesky", "setup")
+        assert (code, "labelled as a bot" in out) == (0, True)
+        await sky.start()
+        code, out, _ = await sky.service.run("bluesky", "setup")
+        assert (code, "nothing to change" in out) == (0, True)
+        profile = sky.bot.records["app.bsky.actor.profile", "self"]["value"]
+        assert profile["displayName"] == "Carina"
+        assert profile["labels"]["values"] == [{"val": "bot"}]
+        assert profile["description"].startswith("Automated account of @ana.test")
+        code, out, _ = await sky.service.run("bluesky", "status", "--json")
+        assert code == 0
+        assert json.loads(out)["labelled"] is True
+        code, out, _ = await sky.service.run("status")
+        assert "bluesky: connected as carina.test" in out
+        await sky.service.stop()
+        assert sky.server.count("com.atproto.server.createSession") == 1
+
+
+async def test_a_wrong_password_ends_it_with_words_and_code_2(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.service.environment["BLUESKY_APP_PASSWORD"] = "wrong-wrong-wrong"
+        code, _, error = await sky.service.run("run")
+        assert code == 2
+        assert "make a new app password" in error
+        assert "wrong-wrong" not in error

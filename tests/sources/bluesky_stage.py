@@ -1,0 +1,130 @@
+"""The source and its endpoint on a small server, without the rest of the program: what is heard lands in a list."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
+from sources.base import Delivery, Kind, Notification
+from sources.bluesky.settings import BlueskySettings, Filters
+from sources.bluesky.source import BlueskySource, Wiring
+from tests.wire.bluesky import BlueskyServer, Post, User
+
+
+@dataclass
+class Memory:
+    """What composition would keep in the store."""
+
+    passed: dict[str, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    mark: str | None = None
+    opted: dict[PersonId, bool] = field(default_factory=dict)
+    paused: bool = False
+    answers: int = 0
+    stores: bool = True
+    """Whether what is delivered arrives in the store."""
+
+
+@dataclass
+class Ground:
+    server: BlueskyServer
+    bot: User
+    ana: User
+    bob: User
+    folder: Path
+    memory: Memory = field(default_factory=Memory)
+    heard: list[Notification] = field(default_factory=list)
+    sources: list[BlueskySource] = field(default_factory=list)
+
+    def source(self, filters: Mapping[str, Any] | None = None, **settings: Any) -> BlueskySource:
+        made = BlueskySettings(
+            handle=self.bot.handle,
+            password=SecretStr(self.bot.password),
+            session_file=self.folder / "bluesky.session",
+            service=self.server.url,
+            filters=Filters(**(filters or {})),
+            batch_seconds=0,
+        )
+        source = BlueskySource(replace(made, **settings), self._wiring())
+        self.sources.append(source)
+        return source
+
+    def _wiring(self) -> Wiring:
+        memory = self.memory
+
+        async def seen(ids: Sequence[str]) -> set[str]:
+            return {each for each in ids if each in memory.taken or each in memory.passed}
+
+        async def pass_over(found: Mapping[str, str]) -> None:
+            memory.passed |= found
+
+        async def mark() -> str | None:
+            return memory.mark
+
+        async def set_mark(value: str) -> None:
+            memory.mark = value
+
+        async def settled() -> None:
+            await asyncio.sleep(0)
+
+        async def opt(person: PersonId, out: bool) -> None:
+            memory.opted[person] = out
+
+        async def answered(_person: PersonId) -> int:
+            return memory.answers
+
+        return Wiring(
+            seen,
+            pass_over,
+            mark,
+            set_mark,
+            settled,
+            opt,
+            answered,
+            withheld=lambda person: memory.opted.get(person, False),
+            paused=lambda: memory.paused,
+        )
+
+    def deliver(self, notification: Notification) -> None:
+        self.heard.append(notification)
+        if self.memory.stores and notification.kind is Kind.MESSAGE:
+            self.memory.taken.add(notification.external_id)
+
+    @property
+    def texts(self) -> list[str]:
+        return [each.text for each in self.heard]
+
+    @property
+    def why(self) -> list[str]:
+        return list(self.memory.passed.values())
+
+    def mention(self, text: str, by: User | None = None, **more: Any) -> Post:
+        return (by or self.ana).post(f"@{self.bot.handle} {text}", mentions=(self.bot,), **more)
+
+    async def look(self, source: BlueskySource, times: int = 1) -> None:
+        for _ in range(times):
+            await source.look(self.deliver)
+
+
+def delivery(place: PlaceId, text: str, reply_to: str = "", **more: Any) -> Delivery:
+    at = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    return Delivery(OutboxId(snowflakes.next()), place, text, at, reply_to=reply_to, **more)
+
+
+@contextlib.asynccontextmanager
+async def ground(folder: Path) -> AsyncIterator[Ground]:
+    async with BlueskyServer.start() as server:
+        users = (server.user("carina.test", "Carina"), server.user("ana.test", "Ana"), server.user("bob.test"))
+        made = Ground(server, *users, folder)
+        try:
+            yield made
+        finally:
+            for source in made.sources:
+                await source.session.close()
+        assert server.problems == []

@@ -1,0 +1,274 @@
+"""What is heard on Bluesky over sockets: pages, threads, downtime, and servers that go wrong."""
+
+import stat
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from memory.audience import PUBLIC, Trust
+from memory.ids import PersonId
+from sources.base import Kind
+from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
+from sources.bluesky.session import LOGIN_PAUSE
+from tests.sources.bluesky_stage import Ground, ground
+
+LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"
+LOGIN = "com.atproto.server.createSession"
+
+
+@pytest_asyncio.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Ground]:
+    async with ground(tmp_path) as made:
+        yield made
+
+
+async def test_what_was_there_before_is_not_heard_and_what_comes_is_heard_once(here: Ground) -> None:
+    here.mention("before")
+    source = here.source()
+    await here.look(source)
+    asked = here.mention("now")
+    await here.look(source, 3)
+    await here.look(here.source(), 2)
+    assert here.texts == ["now"]
+    (heard,) = here.heard
+    assert (heard.place.id, heard.place.audience) == (f"bluesky:{asked.uri}", PUBLIC)
+    assert heard.external_id == f"{asked.uri}#{asked.cid}"
+    assert heard.speaker is not None
+    assert (heard.speaker.id, heard.speaker.trust) == (f"bluesky:{here.ana.did}", Trust.STRANGER)
+    assert here.why == ["before"]
+
+
+async def test_what_came_during_a_time_away_is_read_page_by_page_in_its_order(here: Ground) -> None:
+    await here.look(here.source())
+    here.server.page = 7
+    for number in range(40):
+        here.mention(f"question {number}")
+    await here.look(here.source())
+    assert here.texts == [f"question {number}" for number in range(40)]
+
+
+async def test_duplicate_and_disordered_pages_are_heard_once_in_order(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    posts = [here.mention(f"number {number}") for number in range(3)]
+    told = here.server.told[here.bot.did]
+    told += [*told[::-1], *told]
+    await here.look(source)
+    assert here.texts == ["number 0", "number 1", "number 2"]
+    assert len({each.external_id for each in here.heard}) == len(posts)
+
+
+async def test_what_was_not_stored_is_heard_again(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.memory.stores = False
+    here.mention("lost by a crash")
+    await here.look(source)
+    here.memory.stores = True
+    await here.look(here.source())
+    assert here.texts == ["lost by a crash"] * 2
+    await here.look(here.source())
+    assert len(here.heard) == 2
+
+
+async def test_posts_of_one_thread_are_answered_together(here: Ground) -> None:
+    source = here.source(batch_seconds=0.3)
+    await here.look(source)
+    began = here.bot.post("I begin")
+    for number in range(40):
+        (here.ana, here.bob)[number % 2].post(f"reply {number}", reply_to=began)
+        if number == 0:
+            await here.look(source)
+    await here.look(source)
+    assert here.texts == ["reply 0"]
+    deadline = time.monotonic() + 5
+    while len(here.heard) < 40 and time.monotonic() < deadline:
+        await here.look(source)
+    assert here.texts == [f"reply {number}" for number in range(40)]
+    assert [each.text for each in here.heard if each.answer] == ["reply 0", "reply 39"]
+
+
+async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.server.user("shy.test", labels=("!no-unauthenticated",)).post("hm")
+    began = here.ana.post("the first of all")
+    ours = here.bot.post("our word", reply_to=began)
+    shy = next(each for each in here.server.users.values() if each.handle == "shy.test")
+    hidden = shy.post("not for everybody", reply_to=ours)
+    here.mention("and you?", here.bob, reply_to=hidden, quotes=began)
+    await here.look(source)
+    (heard,) = [each for each in here.heard if each.answer]
+    assert heard.background == ("Ana: the first of all", "you: our word", "(1 posts are not shown)")
+    assert heard.quoted is None
+    assert [block.label for block in heard.blocks] == [f"bluesky_thread:{began.uri}", f"bluesky_user:{here.bob.did}"]
+
+
+async def test_a_rename_keeps_person_and_block(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.mention("one")
+    here.ana.handle = "anna.example.com"
+    here.mention("two")
+    await here.look(source)
+    one, two = here.heard
+    assert one.speaker is not None
+    assert two.speaker is not None
+    assert one.speaker.id == two.speaker.id
+    assert one.blocks[1].label == two.blocks[1].label
+    assert "anna.example.com" in two.blocks[1].profile
+
+
+async def test_stop_is_kept_by_person_and_opt_in_ends_it(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.mention("stop")
+    await here.look(source)
+    here.mention("hello?")
+    await here.look(source)
+    here.mention("opt in")
+    await here.look(source)
+    here.mention("hello again")
+    await here.look(source)
+    assert here.texts == ["hello again"]
+    assert here.why == ["opting", "opted_out", "opting"]
+    assert here.memory.opted == {PersonId(f"bluesky:{here.ana.did}"): False}
+
+
+@pytest.mark.parametrize(("most", "answered", "heard"), [(0, 0, 0), (2, 1, 1), (2, 2, 0)])
+async def test_another_bot_is_answered_as_often_as_allowed(here: Ground, most: int, answered: int, heard: int) -> None:
+    source = here.source(bot_answers_per_day=most)
+    await here.look(source)
+    here.memory.answers = answered
+    here.mention("beep", here.server.user("beep.test", labels=("bot",)))
+    await here.look(source)
+    assert len(here.heard) == heard
+
+
+async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Ground) -> None:
+    eve = here.server.user("eve.test")
+    source = here.source({"exclude_dids": frozenset({eve.did})})
+    await here.look(source)
+    here.bot.blocks.add(here.bob.did)
+    here.mention("blocked", here.bob)
+    gated = here.ana.post("for friends")
+    gated.gate = True
+    here.mention("gated", reply_to=gated)
+    began = eve.post("Eve was here")
+    here.mention("below", reply_to=began)
+    await here.look(source)
+    assert sorted(here.why) == ["blocked", "closed", "vacated"]
+    here.server.fail(THREAD, 502)
+    lost = here.mention("gone")
+    await here.look(source)
+    lost.delete()
+    here.memory.paused = True
+    here.mention("paused")
+    await here.look(source)
+    assert here.heard == []
+    assert "paused" in here.why
+
+
+async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    asked = here.mention("wait")
+    await here.look(source)
+    asked.delete()
+    await source._watched.look(here.deliver)
+    assert [(each.kind, each.subject) for each in here.heard[1:]] == [(Kind.DELETE, here.heard[0].external_id)]
+
+
+# --------------------------------------------------------------------------------------------------- the server
+
+
+async def test_a_session_lasts_over_restarts_for_its_owner_alone(here: Ground) -> None:
+    for _ in range(3):
+        await here.look(here.source())
+    assert here.server.count(LOGIN) == 1
+    assert stat.S_IMODE((here.folder / "bluesky.session").stat().st_mode) == 0o600
+
+
+async def test_a_token_that_ran_out_by_the_servers_clock_is_renewed_without_a_login(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.server.expire()
+    here.mention("still there?")
+    await here.look(source)
+    assert here.texts == ["still there?"]
+    assert here.server.count(LOGIN) == 1
+    await here.look(here.source())
+    assert here.server.count(LOGIN) == 1
+
+
+async def test_a_revoked_session_is_begun_anew_but_not_over_and_over(
+    here: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = here.source()
+    await here.look(source)
+    here.server.revoke()
+    with pytest.raises(RateLimited) as asked:  # the first login was a moment ago
+        await here.look(source)
+    assert 0 < asked.value.seconds <= LOGIN_PAUSE
+    monkeypatch.setattr("sources.bluesky.session.LOGIN_PAUSE", 0.0)
+    await here.look(source)
+    assert here.server.count(LOGIN) == 2
+
+
+async def test_a_wrong_password_says_what_to_do(here: Ground) -> None:
+    here.bot.password = "another"
+    source = here.source()
+    here.bot.password = "the real one"
+    with pytest.raises(WrongPassword, match="BLUESKY_APP_PASSWORD"):
+        await here.look(source)
+
+
+async def test_429_waits_as_long_as_the_server_says(here: Ground) -> None:
+    source = here.source()
+    here.server.fail(LIST, 429, headers={"ratelimit-reset": str(int(time.time()) + 90)})
+    with pytest.raises(RateLimited) as asked:
+        await here.look(source)
+    assert 80 < asked.value.seconds <= 91
+    assert await source._turn(here.deliver) < 60  # the next one is answered
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+async def test_servers_in_trouble_are_asked_again(here: Ground, status: int) -> None:
+    source = here.source()
+    await here.look(source)
+    here.mention("hello")
+    here.server.fail(LIST, status)
+    with pytest.raises(NoAnswer):
+        await here.look(source)
+    await here.look(source)
+    assert here.texts == ["hello"]
+
+
+async def test_a_thread_that_cannot_be_read_holds_up_no_other(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.mention("first")
+    here.mention("second")
+    here.server.fail(THREAD, 500)
+    await here.look(source)
+    assert here.texts == ["second"]
+    batch = next(iter(source._waiting.values()))
+    batch.due = 0
+    await here.look(source)
+    assert here.texts == ["second", "first"]
+
+
+async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
+    await here.look(here.source())
+    away = here.source(service="http://127.0.0.1:9")
+    (here.folder / "bluesky.session").unlink()
+    with pytest.raises(Unreachable):
+        await here.look(away)
+    for number in range(3):
+        here.mention(f"meanwhile {number}")
+    assert [away._pace.failed() for _ in range(8)][-1] <= 60
+    await here.look(here.source())
+    assert here.texts == ["meanwhile 0", "meanwhile 1", "meanwhile 2"]

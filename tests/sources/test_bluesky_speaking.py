@@ -1,0 +1,147 @@
+"""What is said on Bluesky over sockets: right references, one record for each row, nothing where it is not wanted."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from memory.ids import PersonId, PlaceId
+from sources.base import DeliveryFailed, DeliveryUnclear
+from sources.bluesky.budget import Budget
+from tests.sources.bluesky_stage import Ground, delivery, ground
+from tests.wire.bluesky import Post
+
+CREATE = "com.atproto.repo.createRecord"
+
+
+@pytest_asyncio.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Ground]:
+    async with ground(tmp_path) as made:
+        yield made
+
+
+def place(post: Post) -> PlaceId:
+    return PlaceId(f"bluesky:{post.root}")
+
+
+def message(post: Post) -> str:
+    return f"{post.uri}#{post.cid}"
+
+
+async def test_an_answer_goes_on_from_what_it_answers_and_the_next_from_the_answer(here: Ground) -> None:
+    began = here.ana.post("began")
+    asked = here.mention("hi", reply_to=began, langs=("de", "en"))
+    endpoint = here.source().endpoint
+    first = await endpoint.send(delivery(place(asked), "one", message(asked)))
+    await here.source().endpoint.send(delivery(place(asked), "two", follows=first))
+    one, two = here.bot.posts
+    assert one.record["reply"] == {"root": began.reference, "parent": asked.reference}
+    assert two.record["reply"] == {"root": began.reference, "parent": one.reference}
+    assert one.record["langs"] == two.record["langs"] == ["de", "en"]
+
+
+@pytest.mark.parametrize("fault", ["after", 500, 502])
+async def test_the_same_row_is_the_same_record_however_often_it_is_tried(here: Ground, fault: int | str) -> None:
+    asked = here.mention("hi")
+    row = delivery(place(asked), "once", message(asked))
+    here.server.fail(CREATE, fault)
+    said = []
+    for _ in range(3):
+        try:
+            said.append(await here.source().endpoint.send(row))
+        except DeliveryUnclear:
+            continue
+    assert [post.text for post in here.bot.posts] == ["once"]
+    assert said[-1] == message(here.bot.posts[0])
+    assert await here.source().endpoint.find((row, delivery(row.place, "never"))) == {row.id: said[-1]}
+
+
+async def test_too_many_requests_are_waited_for_and_nothing_is_counted_as_said(here: Ground) -> None:
+    asked = here.mention("hi")
+    endpoint, row = here.source().endpoint, delivery(place(asked), "later", message(asked))
+    here.server.fail(CREATE, 429, headers={"retry-after": "30"})
+    with pytest.raises(DeliveryFailed) as failed:
+        await endpoint.send(row)
+    assert failed.value.retry_after == 30
+    assert not failed.value.reached
+    await endpoint.send(row)
+    assert len(here.bot.posts) == 1
+
+
+def blocks(here: Ground, _asked: Post) -> None:
+    here.ana.blocks.add(here.bot.did)
+
+
+def mutes(here: Ground, _asked: Post) -> None:
+    here.bot.muted.add(here.ana.did)
+
+
+def gates(_here: Ground, asked: Post) -> None:
+    asked.gate = True
+
+
+def deletes(_here: Ground, asked: Post) -> None:
+    asked.delete()
+
+
+def opts_out(here: Ground, _asked: Post) -> None:
+    here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
+
+
+@pytest.mark.parametrize("meanwhile", [blocks, mutes, gates, deletes, opts_out])
+async def test_what_is_not_wanted_any_more_is_not_posted(
+    here: Ground, meanwhile: Callable[[Ground, Post], None]
+) -> None:
+    asked = here.mention("hi")
+    source = here.source()
+    meanwhile(here, asked)
+    with pytest.raises(DeliveryFailed) as failed:
+        await source.endpoint.send(delivery(place(asked), "hello", message(asked)))
+    assert failed.value.retry_after is None
+    assert here.server.count(CREATE) == 0
+
+
+async def test_nothing_is_answered_to_ourselves(here: Ground) -> None:
+    own = here.bot.post("my own")
+    with pytest.raises(DeliveryFailed, match="our own"):
+        await here.source().endpoint.send(delivery(place(own), "hello me", message(own)))
+
+
+async def test_only_who_is_answered_is_woken(here: Ground) -> None:
+    asked = here.mention("hi")
+    row = delivery(place(asked), "@ana.test ask @bob.test", message(asked))
+    await here.source().endpoint.send(replace(row, may_mention=(PersonId(f"bluesky:{here.ana.did}"),)))
+    (facet,) = here.bot.posts[0].record["facets"]
+    assert facet["features"][0]["did"] == here.ana.did
+
+
+async def test_a_direct_message_fails_with_words(here: Ground) -> None:
+    with pytest.raises(DeliveryFailed, match="direct messages"):
+        await here.source().endpoint.send(delivery(PlaceId(f"bluesky:user:{here.ana.did}"), "psst"))
+
+
+async def test_a_post_of_ours_can_be_taken_back(here: Ground) -> None:
+    asked = here.mention("hi")
+    endpoint = here.source().endpoint
+    said = await endpoint.send(delivery(place(asked), "oops", message(asked)))
+    await endpoint.withdraw(place(asked), said)
+    assert here.bot.posts == []
+    with pytest.raises(DeliveryFailed):
+        await endpoint.withdraw(place(asked), message(asked))
+
+
+def test_the_budget_lets_through_what_the_hour_and_the_day_allow() -> None:
+    now = [0.0]
+    budget = Budget(9, 15, lambda: now[0])
+    for _ in range(3):
+        assert budget.wait(3) == 0
+        budget.spend(3)
+        now[0] += 10
+    assert budget.wait(3) == 3_600 - 30
+    now[0] = 3_600
+    assert budget.wait(3) == 0
+    budget.spend(3)
+    budget.spend(3)
+    assert budget.wait(3) == 86_400 - 3_600
