@@ -303,6 +303,8 @@ def to_delivery(row: OutRow) -> Delivery:
         avatar=detail.get("avatar", ""),
         reply_to=detail.get("reply_to") or "",
         may_mention=tuple(PersonId(person) for person in detail.get("mentions", ())),
+        act=detail.get("act", ""),
+        target=detail.get("target", ""),
         files=tuple(OutFile(name, text) for name, text in detail.get("files", ())),
         buttons=to_buttons(detail.get("card")),
     )

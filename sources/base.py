@@ -179,6 +179,10 @@ class Delivery:
     """URL of the agent's picture, shown with its name where the platform can."""
     reply_to: str = ""
     """External id of the message that is answered; used when the place has moved on since."""
+    act: str = ""
+    """What is done instead of saying something: "like", "repost", "quote" (with the text) or "follow"."""
+    target: str = ""
+    """The post or person that it is done to."""
     follows: str = ""
     """External id of the piece of the same text that was sent before this one."""
     may_mention: tuple[PersonId, ...] = ()

@@ -45,6 +45,7 @@ from memory.templates import TEMPLATES, beginning
 from scheduler.zones import local_zone
 
 TOOLS = (
+    "bluesky",
     "calculate",
     "context",
     "coord",
@@ -55,7 +56,8 @@ TOOLS = (
     "web_fetch",
     "web_search",
 )
-"""Every tool there is; an agent has all of them unless its table names some. The web's are there when switched on."""
+"""Every tool there is; an agent has all of them unless its table names some. Bluesky's and the web's are there when
+they are configured."""
 DEFAULT_PROMPT = """\
 You are {name}, a companion with a memory of your own. Your core blocks are always before you; older talk and notes \
 are found with `search` and `recall`. Write down what will matter later with `context` and `recall`, in few words and \

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from bot.config.sections import Web
 from bot.rules import Rules
 from bot.tools.base import Tool, Toolset
+from bot.tools.bluesky import SOURCE as BLUESKY
+from bot.tools.bluesky import BlueskyTool
 from bot.tools.calculator import CalculateTool
 from bot.tools.context import ContextTool
 from bot.tools.coord import CoordTool
@@ -22,7 +24,13 @@ def make_tools(endpoints: Mapping[str, Endpoint], *more: Tool) -> Callable[[Agen
     memory = ContextTool(), RecallTool(), SearchTool()
     usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints))
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
-    return lambda agent: Toolset.of((*usual, *grouped, *more), agent.tools, Rules.of(agent).operations())
+    bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints),)
+
+    def tools(agent: Agent) -> Toolset:
+        there = (*usual, *grouped, *(bluesky if BLUESKY in endpoints else ()), *more)
+        return Toolset.of(there, agent.tools, Rules.of(agent).operations())
+
+    return tools
 
 
 def web_tools(settings: Web) -> tuple[Tool, ...]:

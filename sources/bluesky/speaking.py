@@ -25,6 +25,13 @@ log = structlog.get_logger(__name__)
 WRITE = call_point("bluesky.write")
 _REMOVE = call_point("bluesky.remove")
 _MOST_LANGUAGES = 3
+_QUOTE = "app.bsky.embed.record"
+_ACTS = {
+    "like": "app.bsky.feed.like",
+    "repost": "app.bsky.feed.repost",
+    "follow": "app.bsky.graph.follow",
+    "quote": POSTS,
+}
 
 
 class BlueskyEndpoint:
@@ -61,14 +68,35 @@ class BlueskyEndpoint:
             return already
         try:
             await self._session.open()
-            root, parent, languages = await self._answered(delivery)
-            record = await self._record(delivery, root, parent, languages)
-            said = await self._create(delivery, record)
+            said = await (self._act(delivery) if delivery.act else self._reply(delivery))
         except CallFailed as why:
             raise as_delivery(why) from why
+        return self._done.put(delivery.id, said)
+
+    async def _reply(self, delivery: Delivery) -> str:
+        root, parent, languages = await self._answered(delivery)
+        record = await self._record(delivery, languages)
+        record["reply"] = {"root": root.data(), "parent": parent.data()}
+        said = await self._create(delivery, record)
         self._roots.put(said, (root, languages))
         self._watched.answered(delivery.reply_to)
-        return self._done.put(delivery.id, said)
+        return said
+
+    async def _act(self, delivery: Delivery) -> str:
+        """Like, repost or quote a post, or follow somebody."""
+        made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
+        if delivery.act == "follow":
+            return await self._create(delivery, {**made, "subject": delivery.target})
+        found = (await self._watched.posts([delivery.target])).get(delivery.target)
+        if found is None:
+            raise DeliveryFailed("the post was deleted, or cannot be seen by us")
+        if self._withheld(person_id(found.author.did)) or found.author.blocked:
+            raise DeliveryFailed("its author wants nothing of us")
+        subject = Reference(found.uri, found.cid).data()
+        if delivery.act != "quote":
+            return await self._create(delivery, {**made, "subject": subject})
+        record = await self._record(delivery, ())
+        return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
 
     # ------------------------------------------------------------------ what is answered
 
@@ -115,9 +143,7 @@ class BlueskyEndpoint:
 
     # ------------------------------------------------------------------ the record
 
-    async def _record(
-        self, delivery: Delivery, root: Reference, parent: Reference, languages: tuple[str, ...]
-    ) -> dict[str, Any]:
+    async def _record(self, delivery: Delivery, languages: tuple[str, ...]) -> dict[str, Any]:
         """The post; the same for every try, down to its time."""
         text = sendable(delivery.text).strip()
         if not visible(text):
@@ -129,7 +155,6 @@ class BlueskyEndpoint:
             "text": text,
             "createdAt": to_text(delivery.created_at),
             "langs": list(languages or self._settings.languages),
-            "reply": {"root": root.data(), "parent": parent.data()},
         }
         if facets := richtext.facets(text, await self._resolved(text, delivery.may_mention)):
             record["facets"] = facets
@@ -155,29 +180,32 @@ class BlueskyEndpoint:
         if (wait := self.budget.wait(CREATE)) > 0:
             raise RateLimited(wait)
         key = record_key(delivery.id)
-        data = {"repo": self._session.did, "collection": POSTS, "rkey": key, "record": dict(record)}
+        collection = record["$type"]
+        data = {"repo": self._session.did, "collection": collection, "rkey": key, "record": dict(record)}
         try:
             answer = await self._session.procedure("com.atproto.repo.createRecord", data, WRITE)
         except (Unreachable, RateLimited):
             raise
         except CallFailed:
-            if (there := await self._there(delivery.id)) is not None:
+            if (there := await self._there(delivery)) is not None:
                 return there
             raise
         self.budget.spend(CREATE)
         return message_id(str(answer["uri"]), str(answer["cid"]))
 
-    async def _there(self, row: OutboxId) -> str | None:
+    async def _there(self, delivery: Delivery) -> str | None:
         """The row's record as a message, when it is there."""
+        collection = _ACTS.get(delivery.act, POSTS)
         try:
-            found = await self._get(f"at://{self._session.did}/{POSTS}/{record_key(row)}")
+            found = await self._get(f"at://{self._session.did}/{collection}/{record_key(delivery.id)}")
         except Refused:
             return None
         return message_id(str(found["uri"]), str(found["cid"]))
 
     async def _get(self, uri: str) -> dict[str, Any]:
         """A record of ours, from our own server."""
-        asked = {"repo": author_of(uri), "collection": POSTS, "rkey": uri.rpartition("/")[2]}
+        _, _, did, collection, key = uri.split("/")
+        asked = {"repo": did, "collection": collection, "rkey": key}
         return await self._session.query("com.atproto.repo.getRecord", asked)
 
     # ------------------------------------------------------------------ afterwards
@@ -188,7 +216,7 @@ class BlueskyEndpoint:
         for delivery in deliveries:
             try:
                 await self._session.open()
-                there = self._done.get(delivery.id) or await self._there(delivery.id)
+                there = self._done.get(delivery.id) or await self._there(delivery)
             except CallFailed as why:
                 raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
             if there is not None and there not in taken:

@@ -61,6 +61,7 @@ async def test_the_first_request_word_for_word(tmp_path: Path) -> None:
         "[now in hall; your answer is heard by: this server]"
     ]
     assert [tool.name for tool in request.tools] == [
+        "bluesky",
         "calculate",
         "context",
         "coord",

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from tests.service.bluesky import skies
-from tests.wire.model import Answer, Slow
+from tests.wire.model import Answer, Call, Calls, Slow
 
 
 async def test_a_mention_is_answered_once_in_its_thread(tmp_path: Path) -> None:
@@ -98,3 +98,72 @@ async def test_a_wrong_password_ends_it_with_words_and_code_2(tmp_path: Path) ->
         assert code == 2
         assert "make a new app password" in error
         assert "wrong-wrong" not in error
+
+
+async def test_the_agent_likes_what_it_answers_and_asks_before_it_follows(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        like = Call("bluesky", {"operation": "like"})
+        follow = Call("bluesky", {"operation": "follow"})
+        sky.model.script(Calls(like, follow), Answer("Thank you!"))
+        await sky.start()
+        asked = sky.mention("you are great, follow me")
+        await sky.server.wait_for_post(sky.bot)
+        await sky.until(lambda: any(key[0] == "app.bsky.feed.like" for key in sky.bot.records))
+        (liked,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.feed.like"]
+        assert liked["subject"] == asked.reference
+        assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
+        code, out, _ = await sky.service.run("permits", "list", "--json")
+        assert code == 0
+        (request,) = json.loads(out)["requests"]
+        sky.model.script(Answer(""))
+        await sky.service.run("permits", "approve", str(request["id"]))
+        await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
+        (followed,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.graph.follow"]
+        assert followed["subject"] == sky.ana.did
+        await sky.model.wait_for(3)
+        await sky.service.stop()
+        assert len(sky.bot.posts) == 1
+
+
+async def test_an_answer_that_is_too_long_is_said_shorter_by_the_model_once_then_cut(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.configure("max_posts = 2")
+        long = "This sentence says nothing at all. " * 40
+        sky.model.script(Answer(long), Answer("In short: nothing."), Answer(long), Answer(long))
+        await sky.start()
+        sky.mention("tell me")
+        assert (await sky.server.wait_for_post(sky.bot)).text == "In short: nothing."
+        assert "at most about" in str(sky.model.requests[1].messages)
+        asked = sky.mention("no, all of it")
+        last = await sky.server.wait_for_post(sky.bot, 2)
+        await sky.service.stop()
+        first = sky.bot.posts[1]
+        assert len(sky.bot.posts) == 3
+        assert (first.parent, last.parent) == (asked.uri, first.uri)
+        assert last.text.endswith("…")
+
+
+async def test_a_flood_and_two_bots_are_held_by_the_caps_in_silence(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.configure("person_per_hour = 3\nthread_per_hour = 2\nbot_answers_per_day = 1")
+        sky.model.default = lambda _request: Answer("yes")
+        await sky.start()
+        began = sky.mention("first")
+        await sky.server.wait_for_post(sky.bot)
+        for number in range(40):
+            sky.mention(f"again {number}", reply_to=began)
+        await sky.server.wait_for_post(sky.bot, 1)
+        other = sky.server.user("beep.test", labels=("bot",))
+        sky.mention("beep", other)
+        answer = await sky.server.wait_for_post(sky.bot, 2)
+        for _ in range(3):
+            other.post("beep again", reply_to=answer)
+        await sky.service.logged("bluesky_passed_over", reasons=["bot"], within=30)
+        for number in range(4):
+            sky.mention(f"elsewhere {number}")
+        await sky.looked(5)
+        await sky.service.stop()
+        to_ana = [post for post in sky.bot.posts if sky.ana.did in post.parent]
+        assert len(to_ana) <= 3
+        assert [post for post in sky.bot.posts if post.text != "yes"] == []
+        assert len(sky.bot.posts) == len(to_ana) + 1

@@ -55,7 +55,8 @@ CALL = {ME: "@me.test"}
     ],
 )
 def test_the_filters_in_their_order(found: Post, filters: dict[str, Any], why: Why | None) -> None:
-    made = Filters(**{key: frozenset(each) if isinstance(each, set) else each for key, each in filters.items()})
+    given: dict[str, Any] = {key: frozenset(each) if isinstance(each, set) else each for key, each in filters.items()}
+    made = Filters(**given)
     assert passed_over(found, US, made) is why
 
 

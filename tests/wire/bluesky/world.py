@@ -136,6 +136,8 @@ class World:
 
     def create(self, user: User, collection: str, key: str, record: Json) -> Post:
         """Make a record; one that is there already is refused, as the real server refuses it."""
+        if collection not in (POSTS, "app.bsky.actor.profile") and not isinstance(record.get("subject"), dict | str):
+            raise Invalid("InvalidRequest", "Record must have the property subject")
         if (collection, key) in user.records:
             raise Invalid("InternalServerError", "Internal Server Error", 500)
         cid = "bafy" + hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:48]

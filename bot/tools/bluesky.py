@@ -1,0 +1,108 @@
+"""`bluesky`: liking, reposting and quoting posts, and following people. Answers need no tool: they are the final text.
+
+Each act is an outbox row, like everything that is said: it happens once, over crashes and bad connections, within the
+account's limits, under a record key made from the row.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from bot.errors import ToolError
+from bot.policy import Caution
+from bot.tools.base import Arguments, Outcome, ToolContext
+from memory import messages, outbox
+from memory.audience import PUBLIC, Trust
+from memory.database import Rows, Tx
+from memory.ids import PlaceId, snowflakes
+from memory.requests import Kind, Need, require
+from sources.base import Endpoint
+
+SOURCE = "bluesky"
+PLACE = PlaceId("bluesky:account")
+"""Where acts of the account stand in the outbox: one after another."""
+_POST = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.feed\.post/[A-Za-z0-9._:~-]+")
+_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
+
+
+class BlueskyArguments(Arguments):
+    operation: Literal["like", "repost", "quote", "follow"] = Field(
+        description="like, repost or quote a post; follow a person"
+    )
+    target: str = Field(
+        default="",
+        description="the post as at://…, or for follow the person as did:…; empty: the newest post to you, its author",
+    )
+    text: str = Field(default="", description="quote: what you say about the post, at most 300 characters")
+
+
+class BlueskyTool:
+    name = "bluesky"
+    description = (
+        "Like, repost or quote a post on Bluesky, or follow somebody there; everybody can see it. Not needed to "
+        "answer: your final text is the reply. All but liking what you are answering needs the owner's yes, who is "
+        "asked; you are told."
+    )
+    arguments: type[Arguments] = BlueskyArguments
+    caution = Caution(bound=("operation", "target", "text"))
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+
+    def work(self, tx: Tx, context: ToolContext, arguments: BlueskyArguments) -> Outcome:
+        turn, asked = context.turn, _asked(tx, context)
+        if SOURCE not in self._endpoints:
+            raise ToolError("Bluesky is not connected.")
+        target = _target(context, arguments, asked)
+        if arguments.operation == "quote":
+            self._require_sayable(context, arguments.text)
+        if turn.trust < Trust.OWNER and not (arguments.operation == "like" and target == asked):
+            reason = f"somebody who is not the owner wants the account to {arguments.operation} {target}"
+            require(Need(Kind.TOOL, f"bluesky {arguments.operation} {target}", reason), context.permit)
+        row = outbox.NewRow(
+            key=f"tool/{turn.id}/{snowflakes.next()}",
+            place=PLACE,
+            source=SOURCE,
+            content=arguments.text if arguments.operation == "quote" else arguments.operation,
+            audience=PUBLIC,
+            turn=turn.id,
+            person=turn.person,
+            agent=turn.agent,
+            detail={"act": arguments.operation, "target": target},
+        )
+        outbox.add(tx, row, context.now)
+        return Outcome(f"queued: {arguments.operation} {target} is done as soon as this turn's step is stored")
+
+    def _require_sayable(self, context: ToolContext, text: str) -> None:
+        """Raise for words that are no post, or that were made of what not everybody may know."""
+        if len(self._endpoints[SOURCE].split(text)) != 1:
+            raise ToolError("A quote needs a text of 1 to 300 characters.")
+        turn = context.turn
+        if turn.scope.audience != PUBLIC:
+            reason = "everybody can read it on Bluesky, and it may tell what was said here"
+            require(Need(Kind.SOURCE, PLACE, reason, asks=turn.person, once_only=True), context.permit)
+
+
+def _asked(rows: Rows, context: ToolContext) -> str:
+    """The post that the turn answers; empty when it answers none."""
+    if context.message is None:
+        return ""
+    found = messages.by_ids(rows, [context.message], context.turn.scope)
+    uri = (found[0].external_id or "").partition("#")[0] if found else ""
+    return uri if _POST.fullmatch(uri) else ""
+
+
+def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> str:
+    """Which post or person is meant; raises ToolError."""
+    given = arguments.target.strip()
+    if arguments.operation == "follow":
+        found = given or (context.turn.person or "").removeprefix(f"{SOURCE}:")
+        if _DID.fullmatch(found):
+            return found
+        raise ToolError("A person is named by their DID, such as did:plc:ewvi7nxzyoun6zhxrhs64oiz.")
+    found = given or asked
+    if _POST.fullmatch(found):
+        return found
+    raise ToolError("A post is named like at://did:plc:…/app.bsky.feed.post/…, as the thread's block has it.")
