@@ -39,6 +39,7 @@ MARGIN = timedelta(minutes=5)
 SHOWN_AGAIN = 300.0
 """Seconds in which a thread that was shown is abbreviated."""
 MOST_TRIES = 3
+_DAY = 86_400.0
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
@@ -89,6 +90,7 @@ class BlueskySource:
         self._tries: Recent[str, int] = Recent(1_000)
         self._shown: Recent[str, float] = Recent(500)
         self._windows: Recent[str, float] = Recent(2_000)
+        self._bots: Recent[str, tuple[float, ...]] = Recent(1_000)
         self._waiting: dict[str, _Batch] = {}
         self._low: str | None = None
         self._stopped = False
@@ -229,10 +231,17 @@ class BlueskySource:
             return Why.PAUSED
         why = passed_over(post, self.us, self._settings.filters)
         if why is None and author.is_bot and author.did not in self._settings.filters.friends:
-            most = self._settings.bot_answers_per_day
-            if most == 0 or await self._wiring.answered(person_id(author.did)) >= most:
-                return Why.BOT
+            return None if await self._bot_may_be_answered(author.did) else Why.BOT
         return why
+
+    async def _bot_may_be_answered(self, did: str) -> bool:
+        """Whether a bot's share of the day is left; what was let through and is not answered yet counts too."""
+        most, now = self._settings.bot_answers_per_day, time.monotonic()
+        recent = [at for at in self._bots.get(did) or () if at > now - _DAY]
+        if most == 0 or max(len(recent), await self._wiring.answered(person_id(did))) >= most:
+            return False
+        self._bots.put(did, (*recent, now))
+        return True
 
     # ------------------------------------------------------------------ delivering
 

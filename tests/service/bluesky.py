@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.service.running import START_SECONDS, Service
 from tests.service.towns import SCRIPTED
@@ -35,9 +36,9 @@ class Skies:
         """Until it has read what there is once."""
         await self.service.logged("ready", front_end="bluesky", within=START_SECONDS)
 
-    def mention(self, text: str, by: User | None = None, **more: object) -> Post:
+    def mention(self, text: str, by: User | None = None, **more: Any) -> Post:
         who = by or self.ana
-        return who.post(f"@{self.bot.handle} {text}", mentions=(self.bot,))
+        return who.post(f"@{self.bot.handle} {text}", mentions=(self.bot,), **more)
 
     async def until(self, true: Callable[[], object]) -> None:
         await until_true(true)
