@@ -162,7 +162,8 @@ class Lane:
         if fresh is None or fresh.status is not inbox.Status.RECEIVED:
             return None  # taken back, or its person erased, since it was looked at
         rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
-        if refuse(tx, self._kit.rates, rows, now) or unattended(tx, rows, self._notices, now):
+        refused = refuse(tx, self._kit.rates, rows, self._kit.broker.terms.people.selves, now)
+        if refused or unattended(tx, rows, self._notices, now):
             return None
         return begin_turn(tx, rows, now)
 

@@ -3,15 +3,16 @@
 What is refused here stays in the transcript; the person is told once an hour when answers come again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from bot import broker
 from memory import inbox, messages, outbox, turns
 from memory.audience import Audience, Scope, Trust
 from memory.database import Rows, Tx
-from memory.ids import place_source
+from memory.ids import PersonId, place_source
 from memory.inbox import InRow
 
 WINDOW = timedelta(hours=1)
@@ -19,7 +20,10 @@ WINDOW = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Rates:
-    """Turns in an hour for one person, one guild, and everybody together; 0 for no limit. The owner has none."""
+    """Turns in an hour for one person with all linked accounts, one guild, and everybody together; 0 for no limit.
+
+    The owner has none.
+    """
 
     person: int = 0
     guild: int = 0
@@ -38,11 +42,16 @@ class Rates:
 NO_LIMITS = Rates()
 
 
-def refuse(tx: Tx, rates: Rates, rows: list[InRow], now: datetime) -> bool:
+Selves: TypeAlias = Callable[[PersonId], tuple[PersonId, ...]]
+"""Every account of a person: a limit counts all of them together."""
+
+
+def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetime) -> bool:
     """Whether these rows are over a limit; then they are done with, and the person is told."""
     head = rows[0]
     rates = rates.of(head.source)
-    again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, now)
+    own = () if head.person is None else selves(head.person)
+    again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, own, now)
     if again is None:
         return False
     inbox.set_aside(tx, rows, "over the rate limit", now)
@@ -63,13 +72,13 @@ def _exempt(rows: Rows, head: InRow) -> bool:
     return any(message.trust is Trust.OWNER for message in found)
 
 
-def _again(rows: Rows, rates: Rates, head: InRow, now: datetime) -> datetime | None:
+def _again(rows: Rows, rates: Rates, head: InRow, own: tuple[PersonId, ...], now: datetime) -> datetime | None:
     """When the strictest limit that is reached lets the person in again; None when none is reached."""
     since, reached = now - WINDOW, []
     if rates.everybody:
         reached.append(turns.nth_newest(rows, rates.everybody, since))
-    if rates.person and head.person is not None:
-        reached.append(turns.nth_newest(rows, rates.person, since, person=head.person))
+    if rates.person and own:
+        reached.append(turns.nth_newest(rows, rates.person, since, people=own))
     if rates.place:
         reached.append(turns.nth_newest(rows, rates.place, since, place=head.place))
     if rates.guild and (guild := _guild(rows, head)):

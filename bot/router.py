@@ -285,10 +285,12 @@ class Router:
 
     def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         """Take an arrival in; of somebody who is not to be heard no more than how far the place was read."""
-        heard = not self.deaf(arrival.source) and not self.withheld(arrival.person)
-        if arrival.kind in (Kind.MESSAGE, Kind.REACTION) and not heard:
-            inbox.note_place(tx, arrival, now)
-            return None
+        if arrival.kind in (Kind.MESSAGE, Kind.REACTION):
+            if self.deaf(arrival.source):
+                return None  # not even how far the place was read: it is read from there when the source is resumed
+            if self.withheld(arrival.person):
+                inbox.note_place(tx, arrival, now)
+                return None
         return inbox.accept(tx, arrival, now)
 
     def _wake(self, house: House, row: Accepted) -> None:

@@ -61,6 +61,8 @@ class Steering:
     modes: dict[str, str] = field(default_factory=dict, init=False)
     """Modes by "discord:<channel, category or guild>", kept as the store has them."""
     paused: dict[str, Setting] = field(default_factory=dict, init=False)
+    resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
+    """What each source does when it is resumed."""
     _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
@@ -112,7 +114,8 @@ class Steering:
         await self._decide("pause", source, "", who)
         return (
             f"{source} is paused: nothing that is said there from now on is read, kept or answered, also after a "
-            "restart, until `source resume`. Commands still work, and what was answered already is still sent."
+            "restart, until `source resume`, which reads the newest of it. Commands still work, and what was answered "
+            "already is still sent."
         )
 
     async def resume_source(self, source: str, who: Approver) -> str:
@@ -122,7 +125,12 @@ class Steering:
             raise UserError(f"{source} is not paused.")
         await self._decide("pause", source, None, who)
         self.resume()
-        return f"{source} is heard and answered again. What was said there while it was paused was not read."
+        if read_back := self.resumed.get(source):
+            read_back()
+        return (
+            f"{source} is heard and answered again. What was said there while it was paused is read as after a "
+            "restart: the newest of each place."
+        )
 
     def origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> Origin:
         """What holds in a place named by these subjects, narrowest first, and who said so."""

@@ -14,7 +14,7 @@ A finished turn's steps become messages and go.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
@@ -106,16 +106,21 @@ def nth_newest(
     n: int,
     since: datetime,
     *,
-    person: PersonId | None = None,
+    people: Sequence[PersonId] = (),
     within: Audience | None = None,
     place: PlaceId | None = None,
 ) -> datetime | None:
-    """When the n-th newest turn since then began: of all, of a person, of a place, or of those inside an audience."""
-    sql = """SELECT started_at FROM turns WHERE started_at > :since AND (:person IS NULL OR person_id = :person)
+    """When the n-th newest turn since then began: of all, of some people, of a place, or of those inside an audience.
+
+    A member's part in what a group does is not counted by itself.
+    """
+    sql = """SELECT started_at FROM turns WHERE started_at > :since AND parent_id IS NULL
+             AND (:people = '[]' OR person_id IN (SELECT value FROM json_each(:people)))
              AND (:place IS NULL OR place_id = :place)
              AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
                WHERE value = :within)) ORDER BY started_at DESC LIMIT 1 OFFSET :skip"""
-    row = rows.one(sql, {"since": to_text(since), "person": person, "within": within, "place": place, "skip": n - 1})
+    asked = {"since": to_text(since), "people": json.dumps(list(people)), "within": within, "place": place}
+    row = rows.one(sql, {**asked, "skip": n - 1})
     return None if row is None else from_text(row["started_at"])
 
 

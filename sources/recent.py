@@ -30,6 +30,9 @@ class Recent(Generic[K, V]):
             self._values.popitem(last=False)
         return value
 
+    def clear(self) -> None:
+        self._values.clear()
+
     def values(self) -> list[V]:
         return list(self._values.values())
 

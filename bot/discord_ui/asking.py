@@ -11,6 +11,10 @@ from sources.discord.places import person_id, place_id, place_of, spot_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten
 
+_BARRED = (
+    "You were shut out here. Of my commands only `/privacy` answers you: it shows and erases what I keep about you."
+)
+
 
 async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Asker:
     """An ephemeral answer is heard by one person, who also knows what is known in the place of the command."""
@@ -47,6 +51,16 @@ def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings
     if place.audience == OWNER:  # somebody else can read a place that is configured as the owner's
         return frozenset()
     return frozenset({place.audience, *place.within})
+
+
+def barred(interaction: discord.Interaction[Any], settings: DiscordSettings) -> str:
+    """Words for somebody who was shut out, in answer to any command but what everybody may do with their own data."""
+    user, guild = interaction.user, interaction.guild_id
+    name = interaction.data.get("name") if interaction.data else None
+    if user.id == settings.owner_id or name == "privacy":
+        return ""
+    roles = [role.id for role in user.roles] if isinstance(user, discord.Member) and guild is not None else []
+    return _BARRED if settings.shuts_out(user.id, roles, guild) else ""
 
 
 def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:

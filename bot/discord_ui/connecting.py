@@ -10,6 +10,7 @@ from bot import logs
 from bot.config import Config
 from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.archive import install_archive
+from bot.discord_ui.asking import barred
 from bot.discord_ui.books import install_cost, install_grant
 from bot.discord_ui.budgets import install_budgets
 from bot.discord_ui.commands import Tree, install
@@ -65,16 +66,19 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
             install=lambda tree: _install(tree, desks, settings),
             synced=functools.partial(desk.mark, _MARK),
             note=functools.partial(desk.set_mark, _MARK),
+            barred=lambda interaction: barred(interaction, settings),
         ),
         withheld=desks.community.privacy.choices.withheld,
         knocks=lambda who, place: None if steering.deaf("discord") else community.admission.knocks(who, place),
         clock=clock,
+        deaf=functools.partial(steering.deaf, "discord"),
     )
     settings = replace(
         settings_of(config),
         decided=Decided(community.admission.rules, steering.modes, community.identities.other_audiences),
     )
     source = DiscordSource(settings, wiring)
+    steering.resumed["discord"] = source.read_back
     desk.front_states["discord"] = lambda: "; ".join(filter(None, (_words(source.status), steering.state("discord"))))
     return Front(source, source.endpoint, source.pause)
 

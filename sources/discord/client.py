@@ -38,6 +38,8 @@ class Commands:
     """Gives the mark that was stored last."""
     note: Callable[[str], Awaitable[None]]
     """Stores the mark."""
+    barred: Callable[[discord.Interaction[Any]], str] = lambda _interaction: ""
+    """Words for somebody whose command is not to be answered; empty for everybody else."""
 
 
 class PlainClient(discord.Client):
@@ -97,14 +99,35 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
     return wanted
 
 
+class _Tree(app_commands.CommandTree[Any]):
+    """Commands that not everybody may give."""
+
+    barred: Callable[[discord.Interaction[Any]], str] | None = None
+
+    async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
+        """Asked before every command, menu and suggestion."""
+        words = self.barred(interaction) if self.barred is not None else ""
+        if not words:
+            return True
+        try:
+            if interaction.type is discord.InteractionType.autocomplete:
+                await interaction.response.autocomplete([])
+            else:
+                await interaction.response.send_message(words, ephemeral=True)
+        except REFUSED as why:
+            log.warning("interaction_unanswered", reason=str(why))
+        return False
+
+
 def plant(client: discord.Client, commands: Commands | None) -> Tree:
     """The tree of commands, usable in guilds, direct messages and where a person installed the bot."""
-    tree: Tree = app_commands.CommandTree(
+    tree = _Tree(
         client,
         allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=True),
         allowed_installs=app_commands.AppInstallationType(guild=True, user=True),
     )
     if commands is not None:
+        tree.barred = commands.barred
         commands.install(tree)
     return tree
 

@@ -74,13 +74,8 @@ def admitted(author: Author, spot: Spot, settings: DiscordSettings, *, shares_gu
 
 
 def shut_out(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
-    """Whether the person, one of their roles or the guild is denied, or the guild is none of those allowed."""
-    deny = settings.deny
-    if author.id in deny.persons or not deny.roles.isdisjoint(author.roles):
-        return True
-    if settings.decided.says(Rule.DENY, author.id, author.roles):
-        return True
-    return spot.guild is not None and not settings.takes_guild(spot.guild)
+    """Whether nothing that this person says there is heard."""
+    return settings.shuts_out(author.id, author.roles, spot.guild)
 
 
 def may_ask_in(author: Author, spot: Spot, settings: DiscordSettings) -> bool:

@@ -33,6 +33,8 @@ class Link:
         self.hooks: Recent[int, None] = Recent(1_000)
         self.withheld: Callable[[PersonId], bool] = lambda _person: False
         """Whether a person chose that nothing they say is heard: then it is not quoted either."""
+        self.deaf: Callable[[], bool] = lambda: False
+        """Whether nothing that is said is heard for the time being."""
         self.knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
         """Told who wrote directly without being let in, and where; never what."""
 

@@ -103,8 +103,14 @@ class Ears:
             return
         self._with.lanes.put(event.channel_id, partial(self._hear_reaction, event))
 
+    def forget_given(self) -> None:
+        """Give again what is heard again: some of it was not taken. What was, is known to the inbox."""
+        self._given.clear()
+
     def hear(self, message: discord.Message, author: Author | None = None) -> Waiting:
         """A person's message, live or read back; `author` when more is known of them than it tells."""
+        if self._link.deaf():
+            return None
         heard = heard_of(message, self._link, author)
         return self._with.lookout.locate(message.channel, message.author.id, partial(self._weigh, message, heard))
 
@@ -181,6 +187,8 @@ class Ears:
         return self._with.lookout.locate(self._with.lookout.partial(channel, guild), None, tell)
 
     def _hear_reaction(self, event: discord.RawReactionActionEvent) -> Waiting:
+        if self._link.deaf():
+            return None
         user = event.member or (self._link.client.get_user(event.user_id) if self._link.client else None)
         author = author_of(user) if user else Author(event.user_id, "")
 

@@ -1,6 +1,6 @@
 """What the owner configures about Discord, as plain values; composition fills it from file and environment."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -123,6 +123,12 @@ class DiscordSettings:
             if one in self.modes:
                 return self.modes[one]
         return self.default_mode
+
+    def shuts_out(self, person: int, roles: Collection[int], guild: int | None) -> bool:
+        """Whether the person, one of their roles or the guild is denied, or the guild is none of those allowed."""
+        if person in self.deny.persons or not self.deny.roles.isdisjoint(roles):
+            return True
+        return self.decided.says(Rule.DENY, person, roles) or (guild is not None and not self.takes_guild(guild))
 
     def takes_guild(self, guild: int) -> bool:
         """Whether people may talk in that guild at all."""

@@ -63,6 +63,8 @@ class Wiring:
     knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
     """Told who wrote directly without being let in, and where."""
     clock: Clock = utc_now
+    deaf: Callable[[], bool] = lambda: False
+    """Whether nothing that is said is heard for the time being; `read_back` is called when that is over."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,11 @@ class DiscordSource:
         self._settings = settings
         self._wiring = wiring
         self._link = Link()
-        self._link.withheld, self._link.knocks = wiring.withheld, wiring.knocks
+        self._link.withheld, self._link.knocks, self._link.deaf = wiring.withheld, wiring.knocks, wiring.deaf
         self._standing = _Standing(sharded=settings.sharded)
         self._lanes: Lanes | None = None
         self._paused = False
+        self._read_back: Callable[[], None] | None = None
         self.endpoint = DiscordEndpoint(settings, self._link)
 
     @property
@@ -134,6 +137,11 @@ class DiscordSource:
     def pause(self) -> None:
         """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read back at the next start."""
         self._paused = True
+
+    def read_back(self) -> None:
+        """Hear what was said while nothing was to be heard, as after a restart; unconnected, that comes by itself."""
+        if self._read_back is not None and self._standing.ready:
+            self._read_back()
 
     async def show_state(self, words: str) -> None:
         """Show a few words as the bot's presence; it matters little when that fails."""
@@ -210,16 +218,26 @@ class DiscordSource:
         ears = Ears(equipment)
         readback = Readback(ears, lookout, lanes, self._link, self._settings)
 
+        def read() -> None:
+            wiring = self._wiring
+            spawn(readback.run(client, wiring.cursors, wiring.recent, self._standing.begun, wiring.clock))
+
+        def read_again() -> None:
+            if not lanes.held:  # else it is about to be read anyway
+                ears.forget_given()
+                lanes.hold()
+                read()
+
         def attend(event: str, _args: tuple[Any, ...]) -> None:
             if event in ("ready", "shard_ready") and lanes.held:
-                wiring = self._wiring
-                spawn(readback.run(client, wiring.cursors, wiring.recent, self._standing.begun, wiring.clock))
+                read()
             if event in ("ready", "resumed", "shard_ready", "shard_resumed"):
                 self._is_ready(client)
             elif event == "disconnect" and self._standing.ready:
                 self._standing.ready = False
                 log.warning("discord_disconnected")
 
+        self._read_back = read_again
         handlers += [ears.on, attend, Watch(client, spawn).on]
         return client
 

@@ -58,6 +58,17 @@ async def test_one_persons_limit_is_nobody_elses(tmp_path: Path) -> None:
         assert [request.messages[-1].text.count("ann") for request in service.model.requests if request] == [1, 0]
 
 
+async def test_linked_accounts_of_a_person_are_counted_together(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=2)) as service:
+        both = frozenset({ANN.id, BOB.id})
+        service.approvals.people.links.update({ANN.id: both, BOB.id: both})
+        for number, speaker in enumerate((ANN, BOB, ANN, BOB), 1):
+            await service.heard(said("hello", number, speaker=speaker))
+        assert len(service.model.requests) == 2
+        await service.heard(said("hello", 5, speaker=person("Cara")))
+        assert len(service.model.requests) == 3
+
+
 @pytest.mark.parametrize(("place", "answered"), [(HALL, 1), (PORT, 2), (direct(BOB), 2)])
 async def test_a_guild_is_full_by_itself(tmp_path: Path, place: Place, answered: int) -> None:
     async with running(tmp_path, limited(guild=1)) as service:

@@ -138,6 +138,13 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         await heard_elsewhere(t)
         assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
         assert stored(t, SECRET) == []
+        for name, given in (("help", None), ("search", {"text": "tea"}), ("link start", None)):
+            refused(await t.ana.command(name, given), "You were shut out here. Of my commands only `/privacy`")
+        refused(await t.ana.command("memory list", None, t.general), "You were shut out")
+        assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
+        own = await t.ana.command("privacy see")
+        assert own.ephemeral
+        assert "about you" in own.text
         await t.service.stop()
         await t.service.start()
         assert "is let in" in (await t.olga.command("people allow", {"person": t.ana})).text
@@ -162,6 +169,9 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path
         await t.ana.say(hall, "<@bot> banned")
         await heard_elsewhere(t)
         assert (t.general.from_bot, hall.from_bot) == ([], [])
+        refused(await t.ana.command("help", None, t.general), "You were shut out")
+        refused(await t.ana.command("help", None, hall), "You were shut out")
+        assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
         listed = (await t.olga.command("people list")).text
         assert f"<@&{muted.id}>" in listed
         assert f"server `{elsewhere.id}`" in listed

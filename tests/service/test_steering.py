@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.service.asking import refused, rows
 from tests.service.test_privacy import holding
-from tests.service.towns import NO_MERGING, Town, town
+from tests.service.towns import NO_MERGING, Town, town, until
 from tests.wire.model import Answer
 
 SECRET = "Quetzalcoatl"
@@ -130,11 +130,13 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
         assert code == 0
         code, _, error = await run("source", "pause", "terminal")
         assert (code, "cannot be paused" in error) == (1, True)
-        asks = len(t.model.requests)
+        assert t.general.from_bot == []
+        assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
+        t.model.script(Answer("Now I do."), Answer("Now I do."))
         code, out, _ = await run("source", "resume", "discord")
         assert (code, "heard and answered again" in out) == (0, True)
-        t.model.script(Answer("Back again."))
-        assert (await t.ask(t.ana, t.general, "<@bot> hello?")).text == "Back again."
-        assert len(t.model.requests) == asks + 1, "what was said meanwhile is not answered later"
-        assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
+        await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
+        heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
+        await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
+        assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
         refused(await t.olga.command("source resume", {"source": "discord"}), "not paused")
