@@ -29,6 +29,8 @@ from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
 from memory.block_rows import version_of
+from memory.block_shares import SHARED_AT, share_by_hand, shares_of, unshare_by_hand
+from memory.blocks import Permission
 from memory.changes import person_writer, played
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
@@ -42,6 +44,7 @@ T = TypeVar("T")
 
 _CHANGE = commit_point("memory.change")
 _REPAIR = commit_point("memory.repair")
+_SHARE = commit_point("memory.share")
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,36 @@ class Remembering:
 
         return await self._done(asking, name, change)
 
+    async def share(
+        self, asking: Asking, name: str, agent: str = "", permission: str = Permission.READ_ONLY
+    ) -> dict[str, Any]:
+        """Let another agent see a block at that permission; without an agent only says whom it is shared with."""
+        policy.require(self.people, asking.who, Action.SHARE)
+        if permission not in SHARED_AT:
+            raise UserError(f"A block is shared at {', '.join(SHARED_AT)}, not {permission[:40]!r}.")
+        if not agent:
+            return await self._read(lambda rows: _shared(rows, find_named(rows, asking.scope, name)))
+
+        def work(tx: Tx) -> dict[str, Any]:
+            named = find_named(tx, asking.scope, name)
+            share_by_hand(tx, named.block, agent, Permission(permission), self.clock())
+            return _shared(tx, named)
+
+        async with self.constellations.use(self.house) as database:
+            return await database.write(_SHARE, work)
+
+    async def unshare(self, asking: Asking, name: str, agent: str) -> dict[str, Any]:
+        """Take a share back: the agent does not see the block from its next step on."""
+        policy.require(self.people, asking.who, Action.SHARE)
+
+        def work(tx: Tx) -> dict[str, Any]:
+            named = find_named(tx, asking.scope, name)
+            unshare_by_hand(tx, named.block, agent)
+            return _shared(tx, named)
+
+        async with self.constellations.use(self.house) as database:
+            return await database.write(_SHARE, work)
+
     async def verify(self, asking: Asking, *, repair: bool = False) -> list[dict[str, Any]]:
         """Whether every block's stored document is sound; with `repair`, what is not is built anew."""
         if policy.standing(self.people, asking.who) is not Standing.OWNER:
@@ -175,7 +208,7 @@ class Remembering:
         owner = Asking(Approver(PERSON, door="command line"), Scope(OWNER), Trust.OWNER)
         acts: tuple[Callable[..., Any], ...] = (
             self.blocks, self.show, self.history, self.diff, self.blame, self.edit, self.rollback, self.undo,
-            self.revert, self.verify,
+            self.revert, self.share, self.unshare, self.verify,
         )  # fmt: skip
         return {f"memory.{act.__name__}": functools.partial(act, owner) for act in acts}
 
@@ -214,6 +247,12 @@ class Remembering:
     async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.constellations.use(self.house) as database:
             return await database.read(read)
+
+
+def _shared(rows: Rows, named: Named) -> dict[str, Any]:
+    """Whom a block is shared with, and at what."""
+    shares = [{"agent": agent, "permission": str(at)} for agent, at in shares_of(rows, named.block.id)]
+    return {"block": named.name, "agent": named.agent, "shares": shares}
 
 
 def _summary(rows: Rows, named: Named, scope: Scope) -> dict[str, Any]:

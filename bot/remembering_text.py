@@ -131,6 +131,14 @@ def history_text(data: Mapping[str, Any]) -> str:
     return "\n".join([f"Block {data['block']}: there are {data['versions']}.", *lines])
 
 
+def shares_text(found: Mapping[str, Any]) -> str:
+    """Whom a block is shared with, for a person."""
+    shares = ", ".join(f"{each['agent']} ({each['permission']})" for each in found["shares"])
+    if not shares:
+        return f"Block {found['block']} of {found['agent']} is shared with nobody."
+    return f"Block {found['block']} of {found['agent']} is shared with {shares}, where its readers allow."
+
+
 def blame_text(data: Mapping[str, Any]) -> str:
     """The text in parts, each behind who wrote it."""
     lines = []

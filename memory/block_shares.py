@@ -48,9 +48,19 @@ def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Pe
 def unshare_by_agent(tx: Tx, author: Author, label: str, name: str) -> Block:
     """An agent takes a share of its block back, at once. Raises as `share_by_agent`, and Refused when there is none."""
     block, _ = standing_block(tx, author, label, Operation.SHARE)
+    unshare_by_hand(tx, block, name)
+    return block
+
+
+def share_by_hand(tx: Tx, block: Block, name: str, permission: Permission, now: datetime) -> None:
+    """The constellation's owner shares any block with an agent, by the agent's name or id. Raises Refused."""
+    share_block(tx, block, _agent(tx, name), permission, now)
+
+
+def unshare_by_hand(tx: Tx, block: Block, name: str) -> None:
+    """The constellation's owner takes a share back, at once. Raises Refused when there is none."""
     if not unshare_block(tx, block.id, _agent(tx, name)):
         raise Refused(f"block {block.label} is not shared with {name[:80]!r}; {_shared_with(tx, block.id)}")
-    return block
 
 
 def shares_of(rows: Rows, block: BlockId) -> list[tuple[str, Permission]]:
@@ -65,7 +75,9 @@ def _shared_with(rows: Rows, block: BlockId) -> str:
 
 
 def _agent(rows: Rows, name: str) -> AgentId:
-    row = rows.one("SELECT id FROM agents WHERE name = ? OR id = ? ORDER BY id = ? LIMIT 1", (name, name, name))
+    row = rows.one(
+        "SELECT id FROM agents WHERE name = ? COLLATE NOCASE OR id = ? ORDER BY id = ? DESC LIMIT 1", (name,) * 3
+    )
     if row is None:
         known = ", ".join(each["name"] for each in rows.all("SELECT name FROM agents ORDER BY name"))
         raise Refused(f"there is no agent {name[:80]!r}; there are: {known}")

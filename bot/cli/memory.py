@@ -10,7 +10,7 @@ from bot.cli.asking import ask
 from bot.cli.printing import print_found, print_listed
 from bot.config import Config
 from bot.errors import CallError, UserError
-from bot.remembering_text import blame_text, diff_text, done_text, history_text
+from bot.remembering_text import blame_text, diff_text, done_text, history_text, shares_text
 
 Administer: TypeAlias = Callable[..., None]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -107,6 +107,21 @@ def _add_reverting(group: typer.Typer, administer: Administer) -> None:
     ) -> None:
         """Take back what one writer changed, and keep what others wrote."""
         administer(_done, as_json, "revert", {"name": block, "whose": writer, "since": since})
+
+    @group.command()
+    def share(
+        block: Name,
+        agent: Annotated[str, typer.Argument(help="Which agent; without it, whom it is shared with is shown.")] = "",
+        at: Annotated[str, typer.Option("--at", help="read_only, append or read_write.")] = "read_only",
+        as_json: Json = False,
+    ) -> None:
+        """Let another agent see a block, and change it as far as you say."""
+        administer(_told, as_json, "share", shares_text, {"name": block, "agent": agent, "permission": at})
+
+    @group.command()
+    def unshare(block: Name, agent: Annotated[str, typer.Argument(help="Which agent.")], as_json: Json = False) -> None:
+        """Take back that an agent sees a block, at once."""
+        administer(_told, as_json, "unshare", shares_text, {"name": block, "agent": agent})
 
     @group.command()
     def verify(

@@ -8,7 +8,7 @@ import functools
 import io
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import discord
 import structlog
@@ -17,7 +17,7 @@ from discord import app_commands
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.errors import UserError
 from bot.remembering import Asking, Remembering
-from bot.remembering_text import diff_text, done_text, history_text
+from bot.remembering_text import diff_text, done_text, history_text, shares_text
 from memory.errors import StoreError
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
@@ -50,7 +50,8 @@ def install_memory(tree: app_commands.CommandTree[Any], remembering: Remembering
         group.add_command(command)
     for command in (_diff(remembering, ask), _rollback(remembering, ask), _revert(remembering, ask)):
         group.add_command(command)
-    group.add_command(_edit(remembering, ask))
+    for command in (_edit(remembering, ask), _share(remembering, ask), _unshare(remembering, ask)):
+        group.add_command(command)
     tree.add_command(group)
 
     before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
@@ -149,6 +150,37 @@ def _revert(remembering: Remembering, ask: Ask) -> Command:
         async def text() -> str:
             done = await remembering.revert(await ask(interaction), label, writer, since)
             return done_text(done["block"], done)
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _share(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="share", description="Let another agent see a block, and change it as far as you say")
+    @app_commands.describe(
+        label="Which block", agent="Which agent; without it, whom it is shared with", at="What that agent may do"
+    )
+    async def command(
+        interaction: Interaction,
+        label: Name,
+        agent: app_commands.Range[str, 0, 64] = "",
+        at: Literal["read_only", "append", "read_write"] = "read_only",
+    ) -> None:
+        async def text() -> str:
+            return shares_text(await remembering.share(await ask(interaction), label, agent, at))
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _unshare(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="unshare", description="Take back that another agent sees a block, at once")
+    @app_commands.describe(label="Which block", agent="Which agent")
+    async def command(interaction: Interaction, label: Name, agent: app_commands.Range[str, 1, 64]) -> None:
+        async def text() -> str:
+            return shares_text(await remembering.unshare(await ask(interaction), label, agent))
 
         await _answer(interaction, text)
 

@@ -115,3 +115,36 @@ async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> N
         code, out, _error = await t.service.run("memory", "show", "scratchpad", "--json")
         assert json.loads(out)["text"] == "Buy milk."
         await t.service.stop()
+
+
+TWO = '[[agents]]\nname = "Star"\n[[agents]]\nname = "Moon"\n[[groups]]\nname = "Main"\nmembers = ["Star"]\n'
+
+
+def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(TWO, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert said(tmp_path, "share", "scratchpad")["shares"] == []
+    done = carina(tmp_path, "memory", "share", "scratchpad", "moon", "--at", "append")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "Block scratchpad of Star is shared with Moon (append), where its readers allow.\n"
+    assert said(tmp_path, "share", "scratchpad")["shares"] == [{"agent": "Moon", "permission": "append"}]
+    for arguments, words in (
+        (("share", "scratchpad", "Star"), "is that agent's own"),
+        (("share", "scratchpad", "Sun"), "there is no agent 'Sun'; there are: Moon, Star"),
+        (("share", "scratchpad", "Moon", "--at", "admin"), "A block is shared at read_only, append, read_write"),
+        (("share", "nothing", "Moon"), "There is no block 'nothing'"),
+    ):
+        refused = carina(tmp_path, "memory", *arguments)
+        assert (refused.returncode, words in refused.stderr) == (1, True)
+    assert said(tmp_path, "unshare", "scratchpad", "Moon")["shares"] == []
+    gone = carina(tmp_path, "memory", "unshare", "scratchpad", "Moon")
+    assert (gone.returncode, "is not shared with 'Moon'; it is shared with nobody" in gone.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("side", "count"), [("before", 0), ("after", 1)])
+def test_killed_at_its_write_a_share_is_there_or_not(tmp_path: Path, side: str, count: int) -> None:
+    (tmp_path / "carina.toml").write_text(TWO, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    done = carina(tmp_path, "memory", "share", "scratchpad", "Moon", CARINA_FAULT=f"memory.share:{side}")
+    assert done.returncode < 0
+    assert len(said(tmp_path, "share", "scratchpad")["shares"]) == count

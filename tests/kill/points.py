@@ -71,6 +71,7 @@ EXEMPT = {
     "identities.unlink": "`/link remove` and `carina link remove`",
     # Blocks changed by hand; each is one transaction, and `tests/bot/test_memory_cli.py` kills the program there.
     "memory.change": "`carina memory edit`, `rollback`, `undo` and `revert`, and `/memory`",
+    "memory.share": "`/memory share`, `unshare` and `carina memory`",
     "damage.tell": "a notice to the owner, queued once by its key",
     "memory.repair": "`carina memory verify --repair`",
     # A person's commands, not messages; `tests/service/test_privacy.py` kills an erasure at its points.

@@ -72,6 +72,19 @@ async def test_others_look_and_change_nothing_that_is_not_about_them(offline_tow
     assert "There is no block" in secret
 
 
+async def test_sharing_is_the_owners(offline_town: Town) -> None:
+    t = offline_town
+    for act, options in (
+        ("share", {"label": "persona", "agent": "Carina"}),
+        ("unshare", {"label": "persona", "agent": "x"}),
+    ):
+        refused = (await memory(t.ana, act, t.general, **options)).text
+        assert "Only the owner may let another agent see a block" in refused
+    assert "is shared with nobody" in (await memory(t.olga, "share", t.general, label="persona")).text
+    own = (await memory(t.olga, "share", t.general, label="persona", agent="Carina", at="append")).text
+    assert "is that agent's own" in own
+
+
 async def test_a_long_history_comes_as_a_file(offline_town: Town) -> None:
     t = offline_town
     for number in range(16):
