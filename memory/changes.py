@@ -208,20 +208,26 @@ def steps_of(updates: str) -> list[Step]:
     try:
         found = json.loads(updates)
         changes = sorted(found["changes"], key=lambda each: each["lamport"])
-        steps = _steps(changes)
-        _require_line(changes[len(changes) - len(steps) :])
+        commits = [list(parts) for _, parts in itertools.groupby(changes, key=lambda each: each["msg"])]
+        steps = _steps(commits)
+        _require_line(list(itertools.chain.from_iterable(commits[len(commits) - len(steps) :])))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise BlockCorrupt(f"the changes of a document cannot be read: {error}") from error
     return steps
 
 
-def _steps(changes: list[dict[str, Any]]) -> list[Step]:
-    told = [shown_of(change["msg"]) for change in changes]
-    if any(told) or any(op["container"] != _TEXT for change in changes for op in change["ops"]):
+def _steps(commits: list[list[dict[str, Any]]]) -> list[Step]:
+    """What each commit did. Loro keeps a large one as several changes with the same message."""
+    told = [shown_of(parts[0]["msg"]) for parts in commits]
+    operations = [[op for change in parts for op in change["ops"]] for parts in commits]
+    if any(told) or any(op["container"] != _TEXT for ops in operations for op in ops):
         untold = max((at for at, shown in enumerate(told, 1) if shown is None), default=0)
-        pairs = zip(changes[untold:], told[untold:], strict=True)
-        return [_step(change, shown) for change, shown in pairs if shown is not None]
-    return [_step(change, Shown(tuple(s for op in change["ops"] for s in _splices(op)))) for change in changes]
+        pairs = zip(commits[untold:], told[untold:], strict=True)
+        return [_step(parts[0], shown) for parts, shown in pairs if shown is not None]
+    return [
+        _step(parts[0], Shown(tuple(splice for op in ops for splice in _splices(op))))
+        for parts, ops in zip(commits, operations, strict=True)
+    ]
 
 
 def _step(change: dict[str, Any], shown: Shown) -> Step:

@@ -7,7 +7,7 @@ own errors are plain BaseExceptions; none of them leaves this module, where they
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -293,8 +293,12 @@ class BlockDocument:
 
     def changes(self) -> list[Change]:
         """Every commit that the document's history has, oldest first."""
-        found = [change_of(meta.message, meta.timestamp, meta.len) for meta in self._metas()]
-        return [change for change in found if change.seq > self.base.version]
+        found: dict[int, Change] = {}
+        for meta in self._metas():
+            change = change_of(meta.message, meta.timestamp, meta.len)
+            before = found.get(change.seq)  # Loro keeps a large commit as several changes
+            found[change.seq] = change if before is None else replace(before, length=before.length + change.length)
+        return [change for change in found.values() if change.seq > self.base.version]
 
     def steps(self, after: int | None = None) -> list[Step]:
         """The changes after that version with their operations, oldest first; without one, the whole history."""
@@ -314,7 +318,7 @@ class BlockDocument:
 
     def _at(self, version: int) -> tuple[Frontiers, VersionVector]:
         if version >= self.base.version:
-            for meta in self._metas():
+            for meta in reversed(self._metas()):  # of a large commit, which is several changes, the last one
                 if change_of(meta.message, meta.timestamp, meta.len).seq == version:
                     with _Guard("looking for a version"):
                         frontiers = Frontiers.from_id(ID(meta.id.peer, meta.id.counter + meta.len - 1))

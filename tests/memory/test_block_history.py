@@ -278,3 +278,48 @@ def test_people_act_under_their_own_rights(tx: Tx) -> None:
     core = replace(BLOCK_SPEC, label="me", type=BlockType.CORE, about=me.person, audience=PUBLIC)
     with pytest.raises(BlockRefused, match="it asks for a yes"):
         write(by_hand(tx, me, create_block(tx, core, SYSTEM, NOW)), "c")
+
+
+# ---------------------------------------------------------------- changes that Loro keeps as several
+
+
+def rewritten(tx: Tx) -> tuple[Block, list[str]]:
+    """A block that was written anew as a whole, by two writers in turn: commits of ten thousand operations."""
+    block = made(tx, char_limit=20_000)
+    texts = [f"{word} " * (9_000 // (len(word) + 1)) for word in ("one", "second", "third", "and a fourth")]
+    for number, text in enumerate(texts):
+        write_block(tx, author(WRITERS[number % 2]), "notes", text)
+    return block, texts
+
+
+def test_a_block_that_was_rewritten_as_a_whole_has_one_change_for_each(tx: Tx) -> None:
+    block, texts = rewritten(tx)
+    past = past_of_block(tx, block.id)
+    assert [step.change.seq for step in past.steps] == [1, 2, 3, 4]
+    assert [past.text_at(version) for version in range(5)] == ["", *texts]
+    assert "".join(piece.text for piece in past.weave.blame()) == texts[3]
+    assert past.weave.text(2) == texts[1]
+    assert verify_block(tx, block.id) == []
+
+
+def test_its_changes_are_gone_back_over_undone_and_reverted(tx: Tx) -> None:
+    block, texts = rewritten(tx)
+    assert roll_back(tx, by_hand(tx, hand(), block), block.id, 2).block.content == texts[1]
+    assert undo(by_hand(tx, hand(), block), person_writer(OWNER_ID)).block.content == texts[3]
+    assert verify_block(tx, block.id) == []
+
+
+def test_one_writers_rewriting_is_taken_back(tx: Tx) -> None:
+    block, _texts = rewritten(tx)
+    past = past_of_block(tx, block.id)
+    revert(by_hand(tx, hand(), block), past, WRITERS[1], past.start)
+    assert "fourth" not in content(tx)
+    assert verify_block(tx, block.id) == []
+
+
+def test_a_whole_text_written_over_a_rewritten_version_keeps_what_came_since(tx: Tx) -> None:
+    block, texts = rewritten(tx)
+    append_block(tx, author(JOB), "notes", "and more")
+    written = write(by_hand(tx, hand(), block), texts[3].replace("and a fourth", "and a fifth", 1), seen=4)
+    assert written.content.startswith("and a fifth and a fourth")
+    assert written.content.endswith("and more")
