@@ -15,6 +15,8 @@ AgentId = NewType("AgentId", str)
 GroupId = NewType("GroupId", str)
 BlockId = NewType("BlockId", str)
 EntryId = NewType("EntryId", str)
+FolderId = NewType("FolderId", str)
+FileId = NewType("FileId", str)
 
 # Ids of the outside world carry their source, so that two sources never meet: "discord:1234".
 PersonId = NewType("PersonId", str)

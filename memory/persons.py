@@ -14,6 +14,7 @@ from memory import (
     block_log,
     budgets,
     coordination,
+    folders,
     grants,
     groups,
     inbox,
@@ -59,6 +60,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
     _store("requests", requests, "permission_requests", "permission_votes"),
     _store("archival", archival, "archival_entries"),
+    _store("folders", folders, "folder_files", "file_passages"),
     _store("admission", admission, "people_rules", "pairing_codes"),
     _store("steering", steering, "steering"),
     _store("jobs", jobs, "jobs"),

@@ -15,10 +15,10 @@ from memory.clock import from_text
 from memory.database import Row, Rows
 from memory.fulltext import date_words
 
-Kind: TypeAlias = Literal["entry", "message", "block"]
+Kind: TypeAlias = Literal["entry", "message", "block", "passage"]
 View: TypeAlias = Literal["own", "window"]
 
-KINDS: tuple[Kind, ...] = ("entry", "message", "block")
+KINDS: tuple[Kind, ...] = ("entry", "message", "block", "passage")
 MAX_CHARACTERS = 30_000
 """Of one row; what comes after is found by its words alone."""
 
@@ -64,6 +64,8 @@ def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]
             return [_entry(row) for row in rows.all(_ENTRIES, (named,))]
         case "block":
             return [found for row in rows.all(_BLOCKS, (named,)) if (found := _block(row)).texts]
+        case "passage":
+            return [_passage(row) for row in rows.all(_PASSAGES, (named,))]
 
 
 _MESSAGES = """SELECT id, place_id, speaker, content, audience, created_at FROM messages
@@ -75,6 +77,8 @@ _ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience, crea
               AND n IN (SELECT value FROM json_each(?))"""
 _BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience FROM memory_blocks
              WHERE deleted_at IS NULL AND n IN (SELECT value FROM json_each(?))"""
+_PASSAGES = """SELECT p.n, p.content, p.audience, f.name FROM file_passages p JOIN folder_files f ON f.id = p.file_id
+               WHERE p.search_text <> '' AND p.n IN (SELECT value FROM json_each(?))"""
 
 
 def _message(rows: Rows, row: Row) -> Embeddable:
@@ -105,6 +109,11 @@ def _block(row: Row) -> Embeddable:
     head = f"{row['label'].replace('_', ' ')}: {row['description']}\n"
     parts = tuple(_parts("own", head, text)) if text else ()
     return Embeddable("block", row["n"], row["agent_id"], row["audience"], parts)
+
+
+def _passage(row: Row) -> Embeddable:
+    parts = _parts("own", f"{row['name']}\n", row["content"])
+    return Embeddable("passage", row["n"], "", row["audience"], tuple(parts))
 
 
 def _day(row: Row) -> str:

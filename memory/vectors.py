@@ -1,4 +1,4 @@
-"""Vectors of messages, entries and blocks, and which of them are near to a question.
+"""Vectors of messages, entries, blocks and passages of files, and which of them are near to a question.
 
 A vector stands only as long as its row is as it was when it was embedded (triggers of the schema). Every search is
 scoped: candidates are taken by the signs of the numbers from the vectors that the scope may use, and no others, and
@@ -33,8 +33,8 @@ Condition: TypeAlias = tuple[str, tuple[Value, ...]]
 class Question:
     """What to look for: a vector of the model of that name, what of the rows it is compared with, and how many.
 
-    `agent` is who asks: its own entries and the blocks it can see. `where` narrows a kind further, before anything is
-    taken. At most `limit` rows of each kind.
+    `agent` is who asks: its own entries, the blocks it can see, its folders. `where` narrows a kind further, before
+    anything is taken. At most `limit` rows of each kind.
     """
 
     model: str
@@ -133,16 +133,24 @@ def _of_rows(question: Question, kind: Kind) -> Iterator[Condition]:
     if kind == "block":
         shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
         yield f"(t.agent_id IN (?, '_constellation_') OR {shared})", (question.agent,) * 2
+    if kind == "passage":
+        yield "t.folder_id IN (SELECT folder_id FROM folder_attachments WHERE agent_id = ?)", (question.agent,)
     if kind in question.where:
         yield question.where[kind]
 
 
-_TABLE: Mapping[Kind, str] = {"entry": "archival_entries", "message": "messages", "block": "memory_blocks"}
-_NUMBER: Mapping[Kind, str] = {"entry": "n", "message": "id", "block": "n"}
+_TABLE: Mapping[Kind, str] = {
+    "entry": "archival_entries",
+    "message": "messages",
+    "block": "memory_blocks",
+    "passage": "file_passages",
+}
+_NUMBER: Mapping[Kind, str] = {"entry": "n", "message": "id", "block": "n", "passage": "n"}
 _LIVING: Mapping[Kind, str] = {
     "entry": "archived_at IS NULL AND superseded_by IS NULL",
     "message": "search_text <> ''",
     "block": "deleted_at IS NULL",
+    "passage": "search_text <> ''",
 }
 
 

@@ -156,4 +156,5 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
     counted = searchable(rows, query, turn.scope)
     nothing = ", ".join(f"{count} {domain}" for domain, count in counted.items())
     text = lines_of(data) or f"Nothing was found. Searched: {nothing}."
-    return Outcome(text, {"hits": data}, tuple((hit.kind, hit.id) for hit in hits if hit.kind != "event"))
+    used = ((hit.kind, hit.id) for hit in hits if hit.kind != "event" and hit.kind != "passage")
+    return Outcome(text, {"hits": data}, tuple(used))

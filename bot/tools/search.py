@@ -79,7 +79,7 @@ class SearchTool:
         return Outcome(
             text,
             {"hits": found, "searched": searched},
-            tuple((hit.kind, hit.id) for hit in hits if hit.kind != "event"),
+            tuple((hit.kind, hit.id) for hit in hits if hit.kind != "event" and hit.kind != "passage"),
         )
 
 

@@ -47,7 +47,8 @@ class Table:
 
 def asked(query: Query) -> list[Table]:
     """The domains that a query asks."""
-    return [table for table in TABLES if table.domain in query.domains and table.can_meet(query)]
+    wanted = query.domains & {"files"} if query.path else query.domains
+    return [table for table in TABLES if table.domain in wanted and table.can_meet(query)]
 
 
 def narrowing(table: Table, query: Query) -> list[Condition]:
@@ -115,6 +116,18 @@ def _of_entries(query: Query) -> Iterator[Condition]:
         yield Condition("? COLLATE NOCASE IN (SELECT value FROM json_each(t.tags))", (tag,))
 
 
+def _living_passages(agent: AgentId) -> Condition:
+    mine = "t.folder_id IN (SELECT folder_id FROM folder_attachments WHERE agent_id = ?)"
+    return Condition(f"{mine} AND t.search_text <> ''", (agent,))
+
+
+def _of_passages(query: Query) -> Iterator[Condition]:
+    if query.path:
+        whole = "SELECT f.id FROM folder_files f JOIN folders d ON d.id = f.folder_id WHERE d.name || '/' || f.name"
+        below = "substr(d.name || '/' || f.name, 1, length(?) + 1) = ? || '/'"
+        yield Condition(f"t.file_id IN ({whole} = ? OR {below})", (query.path,) * 3)
+
+
 def _of_blocks(query: Query) -> Iterator[Condition]:
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
@@ -135,6 +148,8 @@ def _of_activity(query: Query) -> Iterator[Condition]:
 
 _NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
 _BLOCK_TEXT = "trim(t.profile || char(10) || t.content, char(10)) AS text"
+_WHERE = """(SELECT d.name || '/' || f.name || ':' || t.start_line || '-' || t.end_line FROM folder_files f
+    JOIN folders d ON d.id = f.folder_id WHERE f.id = t.file_id) AS label"""
 
 TABLES = (
     Table(
@@ -189,6 +204,23 @@ TABLES = (
         can_meet=lambda query: query.role is None and not _asks_for_entries(query),
         living=lambda _agent: Condition("t.search_text <> ''"),
         narrowing=_of_activity,
+    ),
+    Table(
+        embedded="passage",
+        domain="files",
+        kind="passage",
+        name="file_passages",
+        index="passage_fts",
+        number="n",
+        moment="t.created_at",
+        columns=f"t.content AS text, {_WHERE}, NULL AS speaker, NULL AS place, NULL AS role",
+        can_meet=lambda query: (
+            not (_asks_for_messages(query) or _asks_for_entries(query))
+            and query.author is None
+            and query.person is None
+        ),
+        living=_living_passages,
+        narrowing=_of_passages,
     ),
 )
 """In the order in which `Results.searched` names them."""

@@ -10,13 +10,14 @@ from memory.database import Rows, Value
 from memory.ids import AgentId, PersonId, PlaceId
 from memory.messages import Message, Role
 
-Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity"]
-Kind: TypeAlias = Literal["entry", "message", "block", "event"]
-Embedded: TypeAlias = Literal["entry", "message", "block"]
+Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity", "files"]
+Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage"]
+Embedded: TypeAlias = Literal["entry", "message", "block", "passage"]
 """Kinds whose rows have vectors."""
 
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
-"""What is searched when nothing is said; activity is searched by name alone, as it repeats what stands elsewhere."""
+"""What is searched when nothing is said. Activity is searched by name alone, as it repeats what stands elsewhere, and
+files where they are asked for."""
 MAX_HITS = 100
 
 
@@ -74,7 +75,8 @@ class Query:
 
     `agent` is who asks: its own entries, and the blocks it can see. `person` is whom a row belongs to (said by,
     said to, about); `author` a speaker's name, a person or an agent that a row is by. `since` is included, `until`
-    is not. A category stands for those below it too; an entry must have all the tags. A condition that a domain
+    is not. A category stands for those below it too; an entry must have all the tags. `path` is a
+    folder, or a file or directory in one, and for files alone. A condition that a domain
     cannot meet leaves that domain out. At most `limit` hits, 1 to 100. Without a `meaning`
     words alone decide.
     """
@@ -90,6 +92,7 @@ class Query:
     until: datetime | None = None
     category: str | None = None
     tags: tuple[str, ...] = ()
+    path: str = ""
     limit: int = 8
     meaning: Nearness | None = None
 
@@ -98,8 +101,9 @@ class Query:
 class Hit:
     """One row that was found. `kind` and `id` are what `turn_uses` keeps.
 
-    `label` is an entry's or a block's; `speaker`, `place`, `role` and the neighbours (what was said just before and
-    after there, as far as the scope may know it) are a message's. `trust` goes with the text wherever it is shown.
+    `label` is an entry's or a block's, or where a passage stands; `speaker`, `place`, `role` and the neighbours (what
+    was said just before and after there, as far as the scope may know it) are a message's. `trust` goes with the text
+    wherever it is shown.
 
     Why it was found: `score` (0 in a listing); `matched`, the words of the query that the row has; `around`, those
     that only what was said around it has; `distance`, 1 minus the cosine of the nearer view, 0 to 2; `named`,

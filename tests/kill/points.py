@@ -69,6 +69,9 @@ EXEMPT = {
     "identities.say": "`/link say` and `carina link say`",
     "identities.part": "a step of an unlinking, and of a start after one that was cut off",
     "identities.unlink": "`/link remove` and `carina link remove`",
+    # Folders are filled by commands, each file by a transaction of its own; `tests/bot/test_folders.py` kills there.
+    "folders.file": "a step of `carina folder index`, and of a search in a local folder",
+    "folders.end": "the last step of `carina folder index`, and of a search in a local folder",
     # Blocks changed by hand; each is one transaction, and `tests/bot/test_memory_cli.py` kills the program there.
     "memory.change": "`carina memory edit`, `rollback`, `undo` and `revert`, and `/memory`",
     "memory.share": "`/memory share`, `unshare` and `carina memory`",

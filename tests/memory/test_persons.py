@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from memory import (
     blocks,
     budgets,
     coordination,
+    folders,
     grants,
     groups,
     inbox,
@@ -55,6 +57,7 @@ SECRET = "quetzalcoatl"
 
 STRUCTURE = {
     "agents": "what the owner configured",
+    "folder_attachments": "links",
     "erasures": "numbers of what was erased, by the id of who wanted it; must outlive the erasing",
     "agent_groups": "what the owner configured",
     "group_members": "links",
@@ -79,6 +82,7 @@ NUMBERS = {
 """Registered, but nothing to be heard: no audience."""
 PLACES = {
     "places": "names of places, with their audience; about nobody",
+    "folders": "what the owner named, with its audience; about nobody",
     "vector_spaces": "audiences of vectors, gone with the last of them",
 }
 
@@ -230,6 +234,9 @@ def lived(tx: Tx) -> None:
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
+    folder = folders.create(tx, folders.NewFolder("shared", "virtual", GUILD), NOON)
+    held = folders.from_content("hers.txt", f"the word is {SECRET}".encode())
+    folders.put(tx, folder, replace(held, name=f"{SECRET}.txt", people=(ANN,)), NOON)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
 
 
@@ -241,6 +248,8 @@ def others(tx: Tx) -> None:
     archival.insert(tx, STAR, NewEntry("a tortoise", Origin(Scope(GUILD), Trust.APPROVED, BOB, row.message)), NOON)
     block(tx, "discord_user:bob", GUILD, "tortoise", about=BOB)
     block(tx, "plans", OWNER, "tortoise")
+    folder = folders.create(tx, folders.NewFolder("others", "virtual", GUILD), NOON)
+    folders.put(tx, folder, replace(folders.from_content("b.txt", b"a tortoise"), people=(BOB,)), NOON)
 
 
 def everything(tx: Tx) -> dict[str, list[dict[str, Any]]]:
@@ -282,7 +291,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     lived(tx)
     exported = {store.name: json.dumps(store.export(tx, ANN)) for store in persons.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
-        "groups",
+        "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission",
         "activity", "coordination", "summaries",
     }  # fmt: skip

@@ -1,0 +1,209 @@
+"""A directory of the machine as a folder: nothing outside of it can be reached through it.
+
+Every part of a path is opened below the descriptor of the one before, and no symbolic link is ever followed, so that
+nothing can be exchanged between a check and what follows it. What is opened is looked at by its descriptor: only plain
+files are read, never devices, pipes or sockets. Hidden files are passed over.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.errors import Refused
+from memory.folders.paths import clean, parts_of, plain_name
+from memory.folders.windows import BLOCK, binary
+
+MOST_FILES = 10_000
+"""Of one folder that are looked at."""
+MAX_WRITTEN = 2_000_000
+"""Bytes of a file that an agent may write or add to."""
+_MAX_DEPTH = 16
+
+SUPPORTED = os.open in os.supports_dir_fd
+"""Whether this system can open files below a directory's descriptor; Windows cannot."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A file of a directory, by its path inside, with its size in bytes.
+
+    `modified` is when anything of it changed (ctime), in nanoseconds: unlike mtime nobody can set that back.
+    """
+
+    name: str
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A plain file that was opened for reading; it stays what it is whatever happens to its name."""
+
+    descriptor: int
+    seen: Seen
+
+    def blocks(self) -> Iterator[bytes]:
+        """Its bytes from the beginning."""
+        at = 0
+        while block := os.pread(self.descriptor, BLOCK, at):
+            at += len(block)
+            yield block
+
+    def text(self) -> None:
+        """Raise `Refused` unless it is text."""
+        if binary(os.pread(self.descriptor, BLOCK, 0)):
+            raise Refused(f"{self.seen.name} is a binary file of {self.seen.size:,} bytes: it can be named, not read")
+
+
+def checked_root(given: str, data: Path) -> Path:
+    """The directory that is meant, with every link resolved. Raises `Refused` for one that cannot be a folder.
+
+    `data` is Carina's own folder: its databases hold what others said and are never shown through a folder.
+    """
+    if not SUPPORTED:
+        raise Refused("this system cannot confine a directory of the machine; make a virtual folder and upload files")
+    root = Path(given).expanduser()
+    if not root.is_absolute():
+        raise Refused(f"{clean(given)!r} is not a whole path: it must begin at /")
+    try:
+        root = root.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise Refused(f"the directory {clean(given)!r} cannot be found: {_reason(error)}") from error
+    if not root.is_dir():
+        raise Refused(f"{clean(given)!r} is not a directory")
+    own = data.resolve()
+    if root == own or root in own.parents or own in root.parents:
+        raise Refused(f"{clean(given)!r} holds, is or lies in Carina's own data folder, which no agent may read")
+    return root
+
+
+@contextmanager
+def opened(root: Path, path: str) -> Iterator[OpenFile]:
+    """A file of the directory. Raises `Refused`, also for what is no plain file."""
+    *directories, name = parts_of(path)
+    with _directory(root, directories, path) as directory:
+        descriptor = _open_plain(directory, name, path)
+        try:
+            yield OpenFile(descriptor, _seen(path, os.fstat(descriptor)))
+        finally:
+            os.close(descriptor)
+
+
+def walk(root: Path) -> Iterator[Seen]:
+    """The plain files below the directory, hidden ones and links left out, in order of their names.
+
+    Raises `Refused` when the directory is not there, or holds more files than are looked at.
+    """
+    count = 0
+    with _directory(root, (), "") as top:
+        for seen in _walk(top, "", 1):
+            count += 1
+            if count > MOST_FILES:
+                raise Refused(f"the directory holds more than {MOST_FILES:,} files: name a smaller one")
+            yield seen
+
+
+def replace(root: Path, path: str, content: bytes) -> None:
+    """Write a whole file, or nothing of it. Raises `Refused`.
+
+    The new file gets its name only when it stands on the disk; one that stood there keeps its rights.
+    """
+    *directories, name = parts_of(path)
+    with _directory(root, directories, path) as directory:
+        try:
+            mode = stat.S_IMODE(_plain(directory, name, path).st_mode)
+        except FileNotFoundError:
+            mode = 0o600
+        temporary = f".carina-{secrets.token_hex(8)}"
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(temporary, flags, mode, dir_fd=directory)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=directory)
+            raise Refused(f"{path} cannot be written: {_reason(error)}") from error
+
+
+def _walk(directory: int, prefix: str, depth: int) -> Iterator[Seen]:
+    with os.scandir(directory) as found:
+        names = sorted(entry.name for entry in found)
+    for name in names:
+        if name.startswith(".") or not plain_name(name):
+            continue
+        try:
+            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode):
+                yield _seen(prefix + name, status)
+            elif stat.S_ISDIR(status.st_mode) and depth < _MAX_DEPTH:
+                below = _open_directory(name, directory)
+                try:
+                    yield from _walk(below, f"{prefix}{name}/", depth + 1)
+                finally:
+                    os.close(below)
+        except OSError:  # gone or exchanged meanwhile, or not ours to read
+            continue
+
+
+@contextmanager
+def _directory(root: Path, directories: tuple[str, ...] | list[str], path: str) -> Iterator[int]:
+    """The descriptor of a directory below the root."""
+    try:
+        descriptor = _open_directory(str(root))
+    except OSError as error:
+        raise Refused(f"the directory of the folder cannot be opened: {_reason(error)}") from error
+    try:
+        for name in directories:
+            try:
+                below = _open_directory(name, descriptor)
+            except OSError as error:
+                raise Refused(f"there is no directory for {clean(path)!r} in the folder: {_reason(error)}") from error
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _open_directory(name: str, above: int | None = None) -> int:
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+
+
+def _open_plain(directory: int, name: str, path: str) -> int:
+    try:
+        _plain(directory, name, path)  # before it is opened: opening a device can do something
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        descriptor = os.open(name, flags, dir_fd=directory)
+    except OSError as error:
+        raise Refused(f"{path} cannot be opened: {_reason(error)}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # exchanged since it was looked at
+        os.close(descriptor)
+        raise Refused(f"{path} is no plain file")
+    return descriptor
+
+
+def _plain(directory: int, name: str, path: str) -> os.stat_result:
+    """Raises `Refused` for what is no plain file, FileNotFoundError when nothing is there."""
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        raise Refused(f"{path} is a symbolic link, and links are not followed: they can lead out of the folder")
+    if not stat.S_ISREG(status.st_mode):
+        what = "a directory" if stat.S_ISDIR(status.st_mode) else "a device, pipe or socket"
+        raise Refused(f"{path} is {what}, not a file")
+    return status
+
+
+def _seen(path: str, status: os.stat_result) -> Seen:
+    return Seen(path, status.st_size, status.st_ctime_ns)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

@@ -1,0 +1,52 @@
+"""Names of folders, and of files inside them: plain text that leads nowhere else."""
+
+import re
+import unicodedata
+
+from memory.errors import Refused
+
+MAX_PATH = 400  # characters
+_MAX_DEPTH = 16
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+
+
+def checked_folder(name: str) -> str:
+    """The name of a folder. Raises `Refused` for one that could not stand before a path."""
+    if _NAME.fullmatch(name) is None:
+        raise Refused(
+            f"{clean(name)!r} is no name for a folder: small letters, digits, - and _, at most 40, and a letter or "
+            "digit first"
+        )
+    return name
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """The parts of a path inside a folder.
+
+    Raises `Refused` for `..`, an absolute path, hidden names (a dot first, as secrets and repositories have them),
+    and names that do not look like what they are.
+    """
+    parts = tuple(path.split("/"))
+    if not 0 < len(path) <= MAX_PATH or len(parts) > _MAX_DEPTH:
+        raise Refused(f"a path has 1 to {MAX_PATH} characters and at most {_MAX_DEPTH} parts")
+    for part in parts:
+        if part in ("", ".", ".."):
+            raise Refused(f"{clean(path)!r} leads out of the folder or is no path: name the file without . and ..")
+        if part.startswith("."):
+            raise Refused(f"{clean(path)!r}: hidden files and directories (a dot first) are never opened")
+        if not plain_name(part):
+            raise Refused(f"{clean(path)!r}: names with control, invisible or unprintable characters are not opened")
+    return parts
+
+
+def plain_name(name: str) -> bool:
+    """Whether a name is shown as it is: no control, direction or invisible characters, no backslash, fit for a disk."""
+    unseen = any(unicodedata.category(character)[0] == "C" for character in name)
+    broken = any(unicodedata.category(character) in ("Zl", "Zp") for character in name)
+    return not (unseen or broken or "\\" in name or name != name.strip()) and 0 < len(name.encode()) <= 255
+
+
+def clean(name: str) -> str:
+    """A name that may be anything, as one line without characters that cannot be seen."""
+    shown = "".join(" " if unicodedata.category(each)[0] in "CZ" else each for each in name)
+    return " ".join(shown.split())[:MAX_PATH]

@@ -1,0 +1,369 @@
+"""Folders, their files and who may use them, as the database has them.
+
+A folder's content is for its audience alone, which every file and passage carries: the owner's, unless the owner
+widened it. Every read of content takes a scope.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from memory.audience import Audience, Scope, Trust
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value
+from memory.errors import Refused
+from memory.folders.passages import Passage
+from memory.folders.paths import checked_folder
+from memory.fulltext import index_text, storable
+from memory.ids import AgentId, FileId, FolderId, PersonId, new_id
+
+FolderKind: TypeAlias = Literal["local", "virtual"]
+Access: TypeAlias = Literal["read", "read_write"]
+
+MAX_CONTENT = 8_000_000
+"""Bytes of one file in a virtual folder."""
+MAX_FOLDER = 256_000_000
+"""Bytes of all files of a virtual folder."""
+_MOST_LISTED = 200
+_DESCRIPTION = 300
+
+
+@dataclass(frozen=True)
+class Folder:
+    """`path` is the directory of a local folder; a virtual one keeps its files in the database."""
+
+    id: FolderId
+    name: str
+    description: str
+    kind: FolderKind
+    path: str
+    audience: Audience
+    created_at: datetime
+    indexed_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A folder as an agent has it."""
+
+    folder: Folder
+    access: Access
+
+
+@dataclass(frozen=True)
+class File:
+    """What is known of a file; `note` says why it has no passages.
+
+    `modified` is a local file's change time (ctime) in nanoseconds, which nobody can set back.
+    """
+
+    id: FileId
+    folder: FolderId
+    name: str
+    content_type: str
+    size: int
+    modified: int
+    digest: str
+    note: str
+    people: tuple[PersonId, ...]
+    trust: Trust
+    indexed_at: datetime
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A file as it shall be kept; `content` in virtual folders alone."""
+
+    name: str
+    content_type: str
+    size: int
+    digest: str
+    passages: Sequence[Passage] = ()
+    note: str = ""
+    modified: int = 0
+    content: bytes | None = None
+    people: tuple[PersonId, ...] = ()
+    trust: Trust = Trust.WEB
+    """Who wrote a file that was found or uploaded nobody knows."""
+
+
+@dataclass(frozen=True)
+class NewFolder:
+    """A folder that the owner wants."""
+
+    name: str
+    kind: FolderKind
+    audience: Audience
+    description: str = ""
+    path: str = ""
+    id: FolderId = field(default_factory=lambda: FolderId(new_id("fld")))
+
+
+# ------------------------------------------------------------------------------------------------------- folders
+
+
+def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
+    """Make a folder. Raises `Refused` for a name that is none or taken."""
+    checked_folder(new.name)
+    described = " ".join(storable(new.description).split())
+    if len(described) > _DESCRIPTION:
+        raise Refused(f"a description has at most {_DESCRIPTION} characters, this one {len(described)}")
+    values: dict[str, Value] = {
+        "id": new.id,
+        "name": new.name,
+        "description": described,
+        "path_type": new.kind,
+        "path_value": new.path,
+        "audience": new.audience,
+        "created_at": to_text(now),
+    }
+    if not tx.insert("folders", values, ignore=True):
+        raise Refused(f"there is a folder {new.name!r} already: take another name, or remove that one first")
+    return Folder(new.id, new.name, described, new.kind, new.path, new.audience, now)
+
+
+def folders(rows: Rows, scope: Scope) -> list[Folder]:
+    """The folders that the scope may know of, by name."""
+    heard, hearers = scope.sql("audience")
+    return [_folder(row) for row in rows.all(f"SELECT * FROM folders WHERE {heard} ORDER BY name", hearers)]
+
+
+def named(rows: Rows, name: str, scope: Scope) -> Folder:
+    """The folder of that name. Raises `Refused` when the scope may know of none."""
+    found = folders(rows, scope)
+    for folder in found:
+        if folder.name == name:
+            return folder
+    raise Refused(f"there is no folder {name!r}; there are: {', '.join(each.name for each in found) or 'none'}")
+
+
+def as_it_is(rows: Rows, folder: Folder) -> Folder:
+    """A folder that was read before, as it is now. Raises `Refused` when it was removed meanwhile."""
+    row = rows.one("SELECT * FROM folders WHERE id = ?", (folder.id,))
+    if row is None:
+        raise Refused(f"the folder {folder.name} was removed meanwhile")
+    return _folder(row)
+
+
+def set_audience(tx: Tx, folder: FolderId, audience: Audience) -> None:
+    """Say anew who may hear of a folder's content."""
+    for table, column in (("folders", "id"), ("folder_files", "folder_id"), ("file_passages", "folder_id")):
+        tx.run(f"UPDATE {table} SET audience = ? WHERE {column} = ?", (audience, folder))
+
+
+def set_indexed(tx: Tx, folder: FolderId, now: datetime) -> None:
+    """Note that an indexing came to its end."""
+    tx.run("UPDATE folders SET indexed_at = ? WHERE id = ?", (to_text(now), folder))
+
+
+def remove(tx: Tx, folder: FolderId) -> int:
+    """Remove a folder with its files and passages; how many files. A local directory is not touched."""
+    count = tx.run("DELETE FROM folder_files WHERE folder_id = ?", (folder,))
+    tx.run("DELETE FROM folders WHERE id = ?", (folder,))
+    return count
+
+
+# --------------------------------------------------------------------------------------------------- attachments
+
+
+def attach(tx: Tx, folder: FolderId, agent: AgentId, access: Access, now: datetime) -> None:
+    """Let an agent use a folder; again with another access changes that."""
+    sql = """INSERT INTO folder_attachments (folder_id, agent_id, access, attached_at) VALUES (?, ?, ?, ?)
+             ON CONFLICT DO UPDATE SET access = excluded.access"""
+    tx.run(sql, (folder, agent, access, to_text(now)))
+
+
+def detach(tx: Tx, folder: FolderId, agent: AgentId) -> bool:
+    """Take a folder away from an agent; whether it had it."""
+    sql = "DELETE FROM folder_attachments WHERE folder_id = ? AND agent_id = ?"
+    return tx.run(sql, (folder, agent)) == 1
+
+
+def attached(rows: Rows, agent: AgentId, scope: Scope) -> list[Attached]:
+    """An agent's folders that the scope may know of, by name."""
+    heard, hearers = scope.sql("f.audience")
+    sql = f"""SELECT f.*, a.access FROM folders f JOIN folder_attachments a ON a.folder_id = f.id
+              WHERE a.agent_id = ? AND {heard} ORDER BY f.name"""
+    return [Attached(_folder(row), _access(row["access"])) for row in rows.all(sql, (agent, *hearers))]
+
+
+def agents_of(rows: Rows, folder: FolderId) -> list[tuple[AgentId, Access]]:
+    """The agents that have a folder."""
+    sql = "SELECT agent_id, access FROM folder_attachments WHERE folder_id = ? ORDER BY attached_at, agent_id"
+    return [(AgentId(row["agent_id"]), _access(row["access"])) for row in rows.all(sql, (folder,))]
+
+
+# --------------------------------------------------------------------------------------------------------- files
+
+_META = "id, folder_id, name, content_type, size_bytes, modified, digest, note, people, trust, indexed_at"
+
+
+def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED, after: str = "") -> list[File]:
+    """Files of a folder by name, from the one after a name on."""
+    heard, hearers = scope.sql("audience")
+    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name > ? AND {heard} ORDER BY name LIMIT ?"
+    return [_file(row) for row in rows.all(sql, (folder, after, *hearers, limit))]
+
+
+def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:
+    """A file by its path."""
+    heard, hearers = scope.sql("audience")
+    row = rows.one(
+        f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name = ? AND {heard}", (folder, name, *hearers)
+    )
+    return None if row is None else _file(row)
+
+
+def content(rows: Rows, identifier: FileId, scope: Scope) -> bytes | None:
+    """The bytes of a file that is kept in the database; None when there is none that the scope may know."""
+    heard, hearers = scope.sql("audience")
+    row = rows.one(f"SELECT content FROM folder_files WHERE id = ? AND {heard}", (identifier, *hearers))
+    return None if row is None else row["content"]
+
+
+def sizes(rows: Rows, folder: FolderId, scope: Scope) -> tuple[int, int, int]:
+    """How many files and bytes a folder has, and how many passages."""
+    heard, hearers = scope.sql("audience")
+    where = f"folder_id = ? AND {heard}"
+    row = rows.one(f"SELECT count(*), coalesce(sum(size_bytes), 0) FROM folder_files WHERE {where}", (folder, *hearers))
+    passages = rows.one(f"SELECT count(*) FROM file_passages WHERE {where}", (folder, *hearers))
+    return (row[0], row[1], passages[0]) if row is not None and passages is not None else (0, 0, 0)
+
+
+def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
+    """Keep a file under its name, instead of one that stands there, with its passages.
+
+    Raises `Refused` for a file that is too large for a virtual folder, a folder that would become too large or was
+    removed meanwhile.
+    """
+    folder = as_it_is(tx, folder)
+    if new.content is not None:
+        _require_room(tx, folder, new)
+    tx.run("DELETE FROM folder_files WHERE folder_id = ? AND name = ?", (folder.id, new.name))
+    identifier = new_id("fil")
+    moment, trust = to_text(now), int(new.trust)
+    values: dict[str, Value] = {
+        "id": identifier,
+        "folder_id": folder.id,
+        "name": new.name,
+        "content_type": new.content_type,
+        "size_bytes": new.size,
+        "modified": new.modified,
+        "digest": new.digest,
+        "content": new.content,
+        "people": json.dumps(new.people),
+        "note": new.note,
+        "audience": folder.audience,
+        "trust": trust,
+        "uploaded_at": moment,
+        "indexed_at": moment,
+    }
+    tx.insert("folder_files", values)
+    for number, passage in enumerate(new.passages):
+        words = storable(passage.content)
+        row: dict[str, Value] = {
+            "id": f"{identifier}.{number}",
+            "file_id": identifier,
+            "folder_id": folder.id,
+            "content": words,
+            "start_line": passage.start,
+            "end_line": passage.end,
+            "search_text": index_text(f"{new.name}\n{words}"),
+            "audience": folder.audience,
+            "trust": trust,
+            "created_at": moment,
+        }
+        tx.insert("file_passages", row)
+
+
+def touch(tx: Tx, identifier: FileId, modified: int) -> None:
+    """Note that a file that was written anew says what it said before."""
+    tx.run("UPDATE folder_files SET modified = ? WHERE id = ?", (modified, identifier))
+
+
+def remove_files(tx: Tx, folder: FolderId, names: Sequence[str]) -> int:
+    """Forget files with their passages; how many there were."""
+    sql = "DELETE FROM folder_files WHERE folder_id = ? AND name IN (SELECT value FROM json_each(?))"
+    return tx.run(sql, (folder, json.dumps(list(names))))
+
+
+def _require_room(rows: Rows, folder: Folder, new: NewFile) -> None:
+    if new.size > MAX_CONTENT:
+        raise Refused(
+            f"{new.name} has {new.size:,} bytes; a virtual folder takes files of up to {MAX_CONTENT:,}: leave it in a "
+            "directory and make a local folder of that"
+        )
+    sql = "SELECT coalesce(sum(size_bytes), 0) FROM folder_files WHERE folder_id = ? AND name <> ?"
+    row = rows.one(sql, (folder.id, new.name))
+    if row is not None and row[0] + new.size > MAX_FOLDER:
+        raise Refused(f"the folder {folder.name} would have more than {MAX_FOLDER:,} bytes: remove files first")
+
+
+# -------------------------------------------------------------------------------------------------------- people
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    """The files that hold a person's words: what they uploaded, and what was written in their turns."""
+    columns = "d.name AS folder, f.name AS file, f.content_type, f.size_bytes, f.content, f.audience, f.uploaded_at"
+    sql = f"SELECT {columns} FROM folder_files f JOIN folders d ON d.id = f.folder_id WHERE {_THEIRS} ORDER BY 1, 2"
+    return [_exported(row) for row in rows.all(sql, (person,))]
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    """How many files `export_person` gives and `erase_person` removes."""
+    row = rows.one(f"SELECT count(*) FROM folder_files f WHERE {_THEIRS}", (person,))
+    return 0 if row is None else int(row[0])
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Remove those files, with passages and vectors; how many. Files of a local folder belong to who has the disk."""
+    return tx.run(f"DELETE FROM folder_files AS f WHERE {_THEIRS}", (person,))
+
+
+_THEIRS = "? IN (SELECT value FROM json_each(f.people))"
+
+
+def _exported(row: Row) -> dict[str, Any]:
+    held: bytes | None = row["content"]
+    plain = {key: row[key] for key in ("folder", "file", "content_type", "size_bytes", "audience", "uploaded_at")}
+    if held is None:
+        return plain
+    try:
+        return plain | {"content": held.decode("utf-8")}
+    except UnicodeDecodeError:
+        return plain | {"content_hex": held.hex()}
+
+
+def _folder(row: Row) -> Folder:
+    return Folder(
+        id=FolderId(row["id"]),
+        name=row["name"],
+        description=row["description"],
+        kind="local" if row["path_type"] == "local" else "virtual",
+        path=row["path_value"],
+        audience=Audience(row["audience"]),
+        created_at=from_text(row["created_at"]),
+        indexed_at=None if row["indexed_at"] is None else from_text(row["indexed_at"]),
+    )
+
+
+def _access(text: str) -> Access:
+    return "read_write" if text == "read_write" else "read"
+
+
+def _file(row: Row) -> File:
+    return File(
+        id=FileId(row["id"]),
+        folder=FolderId(row["folder_id"]),
+        name=row["name"],
+        content_type=row["content_type"],
+        size=row["size_bytes"],
+        modified=row["modified"],
+        digest=row["digest"],
+        note=row["note"],
+        people=tuple(PersonId(each) for each in json.loads(row["people"])),
+        trust=Trust(row["trust"]),
+        indexed_at=from_text(row["indexed_at"]),
+    )

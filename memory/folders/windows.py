@@ -1,0 +1,183 @@
+"""Reading files by lines, in memory that does not grow with the file.
+
+Files come as blocks of bytes, wherever from. A line is kept up to a number of bytes and shown up to
+`LINE_CHARACTERS`; how much of it is not shown is said.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import regex
+
+from memory.errors import Refused
+
+BLOCK = 1 << 16
+WINDOW_LINES = 100
+"""Lines of a window, unless more are asked for."""
+MOST_LINES = 400
+WINDOW_CHARACTERS = 12_000
+LINE_CHARACTERS = 2_000
+LINE_BYTES = 4 * LINE_CHARACTERS
+SEARCHED_BYTES = 1 << 16
+"""Of a line that a pattern is looked for in."""
+_PATTERN_CHARACTERS = 300
+_SNIFFED = 8_192  # bytes at the beginning that tell text from anything else
+
+
+class TooSlow(Refused):
+    """It took longer than it may."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line as text; `dropped` are bytes of it that were not kept."""
+
+    number: int
+    text: str
+    dropped: int = 0
+
+    @property
+    def shown(self) -> str:
+        """As much of it as is shown."""
+        if not self.dropped and len(self.text) <= LINE_CHARACTERS:
+            return self.text
+        rest = len(self.text[LINE_CHARACTERS:].encode("utf-8", "replace")) + self.dropped
+        return f"{self.text[:LINE_CHARACTERS]} [{rest:,} bytes of this line are not shown]"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Lines `start` to `end` of a file (1 is the first); `total` where the file was seen to its end."""
+
+    start: int
+    end: int
+    content: str
+    has_more_before: bool
+    has_more_after: bool
+    total: int | None = None
+
+    @property
+    def next(self) -> int | None:
+        """The line with which the following window begins; None at the end."""
+        return self.end + 1 if self.has_more_after else None
+
+
+@dataclass(frozen=True)
+class Match:
+    """A line that matches."""
+
+    path: str
+    line: Line
+
+
+def binary(start: bytes) -> bool:
+    """Whether a file that begins so is no text: NUL is in none, but for UTF-16, which nobody reads here."""
+    return b"\0" in start[:_SNIFFED]
+
+
+def decoded(line: bytes) -> str:
+    """A line as text: UTF-8, of which the last character may be cut off, else what Windows wrote before it."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start >= len(line) - 3 and error.reason == "unexpected end of data":
+            return line[: error.start].decode("utf-8")
+        return line.decode("cp1252", "replace")
+
+
+def blocks_of(content: bytes) -> Iterator[bytes]:
+    """Content that is in memory already, in blocks."""
+    for at in range(0, len(content), BLOCK):
+        yield content[at : at + BLOCK]
+
+
+def until(blocks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
+    """The blocks, as long as `time.monotonic` has not come to the deadline. Raises `TooSlow` after it."""
+    for block in blocks:
+        if time.monotonic() > deadline:
+            raise TooSlow("the file is too large to be read so far in the time there is")
+        yield block
+
+
+def lines(blocks: Iterable[bytes], first: int = 1, kept: int = LINE_BYTES, stop: int | None = None) -> Iterator[Line]:
+    """The lines from `first` on, each up to `kept` bytes; lines before it are counted and not looked at.
+
+    Of line `stop` it is only seen that it begins: it comes without its text, and nothing comes after it.
+    """
+    number, held, dropped = 1, b"", 0
+    for block in blocks:
+        at = 0
+        if number < first:
+            ends = block.count(b"\n")
+            if number + ends < first:
+                number += ends
+                continue
+            while number < first:
+                at, number = block.index(b"\n", at) + 1, number + 1
+        while at < len(block):
+            if number == stop:
+                yield Line(number, "")
+                return
+            end = block.find(b"\n", at)
+            to = len(block) if end < 0 else end
+            room = kept - len(held)
+            held, dropped = held + block[at : min(to, at + room)], dropped + max(to - at - room, 0)
+            at = to + 1
+            if end >= 0:
+                yield _line(number, held, dropped)
+                number, held, dropped = number + 1, b"", 0
+    if held:
+        yield _line(number, held, dropped)
+
+
+def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -> Window:
+    """At most `count` lines (1 to 400) from `first` on, and at most 12,000 characters.
+
+    Raises `Refused` when the file ends before.
+    """
+    first, count = max(first, 1), min(max(count, 1), MOST_LINES)
+    taken: list[str] = []
+    size, more = 0, False
+    for line in lines(blocks, first, stop=first + count):
+        size += len(line.shown) + 1
+        if len(taken) == count or (taken and size > WINDOW_CHARACTERS):
+            more = True
+            break
+        taken.append(line.shown)
+    if not taken and first > 1:
+        raise Refused(f"the file ends before line {first}")
+    end = first + len(taken) - 1
+    return Window(first, end, "\n".join(taken), first > 1, more, None if more else end)
+
+
+def compiled(pattern: str) -> "regex.Pattern[str]":
+    """A pattern that somebody wrote. Raises `Refused` for one that is none."""
+    if not 0 < len(pattern) <= _PATTERN_CHARACTERS:
+        raise Refused(f"a pattern has 1 to {_PATTERN_CHARACTERS} characters")
+    try:
+        return regex.compile(pattern)
+    except (regex.error, RecursionError, OverflowError) as error:
+        raise Refused(f"{pattern!r} is no regular expression: {error}") from error
+
+
+def matching(
+    pattern: "regex.Pattern[str]", path: str, blocks: Callable[[], Iterable[bytes]], deadline: float
+) -> Iterator[Match]:
+    """The lines of a file that a pattern is found in. Raises `TooSlow` at the deadline."""
+    for line in lines(until(blocks(), deadline), kept=SEARCHED_BYTES):
+        left = deadline - time.monotonic()
+        try:
+            # `concurrent` lets others work meanwhile: an expression can be made to search for minutes.
+            found = left > 0 and pattern.search(line.text, timeout=left, concurrent=True)
+        except TimeoutError:
+            left = 0
+        if left <= 0:
+            raise TooSlow(f"searching took too long at line {line.number} of {path}")
+        if found:
+            yield Match(path, line)
+
+
+def _line(number: int, held: bytes, dropped: int) -> Line:
+    text = decoded(held.removesuffix(b"\r"))
+    return Line(number, text.removeprefix("\ufeff") if number == 1 else text, dropped)
