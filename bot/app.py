@@ -44,7 +44,7 @@ from bot.thinking import Thinking, open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
-from bot.upkeep import open_schedule
+from bot.upkeep import open_agenda, open_schedule
 from bot.watchers import Broadcast, Typing
 from bot.why import Why
 from memory.clock import Clock, utc_now
@@ -91,6 +91,7 @@ class App:
                 previews = Previews(self.router, self.endpoints, tasks)
                 watching.enter_context(self.events.listen(previews))
                 watching.enter_context(self.events.listen(self.compactor.watch))
+                watching.enter_context(self.events.listen(self.desks.schedule.watch))
                 await self.desks.community.privacy.eraser.take_up()  # before anybody's words are used again
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
@@ -155,7 +156,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         house = House(ground.house, ground.answering, kit, _owner_notices(config))
         router = Router(ground.constellations, {house.id: house}, house.id, ground.endpoints, _patience(config))
         ground.embedding.busy = lambda: router.busy
-        desks = await _desks(ground, house.kit, router)
+        desks = await _desks(ground, house, router)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         ground.endpoints.update({front.source.name: front.endpoint for front in connected})
         chat = Chat(ground.constellations, house.id, router, terminal, ground.events, desks)
@@ -179,10 +180,10 @@ async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _
     return _Ground(config, clock, folder, constellations, house, answering, thinking, embedding, Broadcast())
 
 
-async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
+async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
     """What people ask and answer; what of it must hold before the first message is restored here."""
     config, clock = ground.config, ground.clock
-    store = ground.constellations, ground.house
+    store, kit = (ground.constellations, ground.house), house.kit
     approvals = Approvals(*store, kit.broker, clock, functools.partial(router.resume, ground.house))
     people = approvals.people
     halt = Halt(ground.constellations, router, people, clock, config.approvals.halt_phrase)
@@ -200,11 +201,12 @@ async def _desks(ground: _Ground, kit: Kit, router: Router) -> Desks:
         Granting(*store, people, clock, kit.tools),
         Archive(*store, people, clock, ground.embedding.meaning),
         Outbox(*store, people, approvals.resume),
-        open_schedule(config, approvals, clock, router.resume),
+        schedule := open_schedule(config, approvals, clock, router.resume),
         Coordinating(*store, people, clock),
         open_household(config, approvals, steering, router.moved),
         await open_budgeting(approvals, kit.budgets, at_start=True),
         Talking(approvals, steering, router.receive),
+        open_agenda(config, approvals, schedule, community.privacy.choices, house.notices),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)
@@ -219,16 +221,17 @@ def _desk(ground: _Ground, halt: Halt) -> Desk:
 
 
 def _kit(ground: _Ground) -> Kit:
-    config, limits = ground.config, ground.config.limits
+    config, limits, broker = ground.config, ground.config.limits, Broker(approval_terms(ground.config))
+    own = ground.emergency, *web_tools(config.web)
     return Kit(
         model=ground.thinking.choose,
-        tools=make_tools(ground.endpoints, ground.emergency, *web_tools(config.web)),
+        tools=make_tools(ground.endpoints, *own, zone=config.schedule.zone_name(), selves=broker.terms.people.selves),
         package=lambda source, text: package(text, ground.endpoints[source].split, ground.endpoints[source].form),
         too_long=lambda source, text: too_long(text, ground.endpoints[source].split, ground.endpoints[source].form),
         redact=Redactor(config.secrets()).text,
         clock=ground.clock,
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
-        broker=Broker(approval_terms(config)),
+        broker=broker,
         budgets=configured_budgets(config),
         rates=_rates(config),
         watch=ground.events,

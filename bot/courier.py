@@ -22,7 +22,7 @@ from memory.called import place_named
 from memory.clock import Clock
 from memory.database import Database, Tx
 from memory.faults import commit_point
-from memory.ids import OutboxId, PersonId, PlaceId, RequestId
+from memory.ids import OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.outbox import OutRow, Status
 from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable, OutFile
 
@@ -306,10 +306,15 @@ def to_delivery(row: OutRow) -> Delivery:
         act=detail.get("act", ""),
         target=detail.get("target", ""),
         files=tuple(OutFile(name, text) for name, text in detail.get("files", ())),
-        buttons=to_buttons(detail.get("card")),
+        buttons=to_buttons(detail.get("card")) or to_press(detail.get("press")),
     )
 
 
 def to_buttons(card: dict[str, Any] | None) -> Buttons | None:
     """The buttons of an approval card."""
     return Buttons(RequestId(card["request"]), tuple(card["offers"])) if card else None
+
+
+def to_press(press: dict[str, Any] | None) -> Buttons | None:
+    """The buttons under a reminder."""
+    return Buttons(ReminderId(press["id"]), tuple(press["offers"]), press["kind"]) if press else None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from bot.agenda import Agenda
 from bot.approving import Approvals
 from bot.archive import Archive
 from bot.budgeting import Budgeting
@@ -50,12 +51,13 @@ class Desks:
     household: Household
     budgeting: Budgeting
     talking: Talking
+    agenda: Agenda
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
-        house = self.household, self.budgeting
+        house = self.household, self.budgeting, self.agenda
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 
 

@@ -8,6 +8,7 @@ import structlog
 
 from bot import policy
 from bot.errors import UserError
+from bot.events import ToolCallCompleted, TurnEvent
 from bot.policy import Action, Approver, People
 from memory import jobs
 from memory.clock import Clock, to_text
@@ -65,6 +66,15 @@ class Schedule:
         async with self.constellations.use(self.house) as database:
             await database.write(_STANDING, work)
         self.changed()
+
+    def watch(self, event: TurnEvent) -> None:
+        """An agent's tool may have made or moved a job."""
+        if isinstance(event, ToolCallCompleted) and event.ok:
+            self.changed()
+
+    def queued(self) -> None:
+        """Something was queued to be said by a command: have it said."""
+        self.runner.queued(self.house)
 
     def changed(self) -> None:
         """A job was made or moved: look at it now."""

@@ -4,15 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from bot.agenda import Agenda
 from bot.approving import Approvals
 from bot.config import Config
+from bot.notices import Notices
+from bot.privacy import Choices
+from bot.reminding import Reminding
 from bot.schedule import Schedule, Standing
 from memory import jobs
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Tx
 from memory.erasure import optimise
-from memory.ids import ConstellationId
+from memory.ids import ConstellationId, PersonId
+from memory.privacy import Choice
 from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
 from scheduler.runner import Runner
 from scheduler.triggers import Cron
@@ -50,6 +55,19 @@ class Upkeep:
         """Forget jobs that ended long ago; they hold no words."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         return Done(f"{gone} jobs that ended {_TIDY_AFTER.days} days ago are forgotten")
+
+
+def open_agenda(config: Config, approvals: Approvals, schedule: Schedule, choices: Choices, notices: Notices) -> Agenda:
+    """Tasks and reminders of one constellation; what is due is said by its schedule."""
+    zone, people = config.schedule.zone_name(), approvals.people
+
+    def opted_out(person: PersonId) -> bool:
+        chosen = choices.of(person)
+        return chosen is not None and chosen[0] is Choice.OPTED_OUT
+
+    Reminding(notices, zone, opted_out, people.selves).add(schedule.runner.kinds)
+    house, clock = approvals.house, approvals.clock
+    return Agenda(approvals.constellations, house, people, clock, schedule, zone, choices.withheld)
 
 
 def open_schedule(

@@ -31,6 +31,8 @@ OutboxId = NewType("OutboxId", int)
 RequestId = NewType("RequestId", int)
 GrantId = NewType("GrantId", int)
 ErasureId = NewType("ErasureId", int)
+TaskId = NewType("TaskId", int)
+ReminderId = NewType("ReminderId", int)
 
 _EPOCH_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
 _SEQUENCE_BITS = 12

@@ -21,10 +21,13 @@ from memory import (
     jobs,
     messages,
     outbox,
+    person_times,
     privacy,
+    reminders,
     requests,
     steering,
     summaries,
+    tasks,
     turns,
     usage,
 )
@@ -67,6 +70,9 @@ STORES: tuple[PersonStore, ...] = (
     _store("activity", activity, "activity_events", "agent_presence"),
     _store("summaries", summaries, "archive_summaries", "agent_summaries", "constellation_summaries"),
     _store("coordination", coordination, "coordination_tasks", "handoff_notes", "handoff_reads", "notable_events"),
+    _store("reminders", reminders, "reminders"),
+    _store("tasks", tasks, "tasks"),
+    _store("times", person_times, "person_times"),
     _store(
         "blocks",
         block_log,

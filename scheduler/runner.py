@@ -63,7 +63,7 @@ class Runner:
         self._constellations = constellations
         self.kinds = kinds
         self._clock = clock
-        self._queued = queued
+        self.queued = queued
         self._holder = new_id("run")
         self._woken = asyncio.Event()
         self._changed: set[ConstellationId] = set()
@@ -198,7 +198,7 @@ class Runner:
                 await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
             elif isinstance(kind, Queueing):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (house, job.id), now)):
-                    self._queued(house)
+                    self.queued(house)
             else:
                 await self._begin(database, kind, (house, job.id), now)
         except StoreError:
@@ -253,7 +253,7 @@ class Runner:
         except StoreError as error:
             _log.error("job_not_completed", job=job.id, reason=str(error), hint="done again when its lease is over")
         self.changed(house)
-        self._queued(house)
+        self.queued(house)
 
     def _end(self, tx: Tx, firing: Firing, done: Completion, now: datetime) -> None:
         job = jobs.get(tx, firing.job.id)

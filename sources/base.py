@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from memory.audience import Audience, Scope, Trust
-from memory.ids import AgentId, OutboxId, PersonId, PlaceId, RequestId, TurnId
+from memory.ids import AgentId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
 
 
 class Kind(StrEnum):
@@ -157,10 +157,14 @@ class OutFile:
 
 @dataclass(frozen=True)
 class Buttons:
-    """What a message offers to press: the id of the question, and the answers it takes."""
+    """What a message offers to press: the id of the question, and the answers it takes.
 
-    request: RequestId
+    `kind` says what that is the id of: "permit" for a request, "reminder".
+    """
+
+    request: RequestId | ReminderId
     offers: tuple[str, ...]
+    kind: str = "permit"
 
 
 @dataclass(frozen=True)

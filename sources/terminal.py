@@ -301,7 +301,9 @@ class TerminalEndpoint:
 
 def _answers(buttons: Buttons | None) -> str:
     """What is typed instead of pressing a button."""
-    return f"\nAnswer with /approve {buttons.request} or /deny {buttons.request}" if buttons else ""
+    if buttons is None or buttons.kind != "permit":
+        return ""
+    return f"\nAnswer with /approve {buttons.request} or /deny {buttons.request}"
 
 
 def _external_id(delivery: Delivery) -> str:

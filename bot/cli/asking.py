@@ -17,20 +17,21 @@ from bot.errors import UserError
 from bot.granting import Granting
 from bot.household import open_household
 from bot.houses import open_house
+from bot.notices import Notices
 from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.steering import open_steering
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
-from bot.upkeep import open_schedule
+from bot.upkeep import open_agenda, open_schedule
 from bot.why import Why
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import FolderLocked
 from memory.folder import DataFolder
 from memory.ids import PersonId
-from sources.terminal import PERSON
+from sources.terminal import PERSON, PLACE, SOURCE
 
 
 async def ask(config: Config, operation: str, within: float | None = ANSWER_SECONDS, **arguments: Any) -> Any:
@@ -56,27 +57,27 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
             operations = Operations(constellations, house, lambda *_lane: None)
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             steering = await open_steering(config, approvals, answering)
+            schedule = open_schedule(config, approvals, utc_now)
+            community = await open_community(config, approvals, (folder.path, utc_now))
+            notices = Notices(PLACE.id, SOURCE)  # nothing is said here
+            tools = make_tools({}, EmergencyHaltTool(), *web_tools(config.web))
+            store = constellations, house, approvals.people
             doors = (
                 operations,
                 approvals,
-                await open_community(config, approvals, (folder.path, utc_now)),
+                community,
                 steering,
                 open_household(config, approvals, steering, nobody),
                 await open_budgeting(approvals, configured_budgets(config), at_start=False),
-                Remembering(constellations, house, approvals.people, utc_now, config.memory.checkpoints()),
-                Costs(constellations, house, approvals.people, utc_now),
-                Archive(constellations, house, approvals.people, utc_now),
-                Granting(
-                    constellations,
-                    house,
-                    approvals.people,
-                    utc_now,
-                    make_tools({}, EmergencyHaltTool(), *web_tools(config.web)),
-                ),
-                Why(constellations, house, approvals.people, utc_now),
-                Outbox(constellations, house, approvals.people, lambda: None),
-                open_schedule(config, approvals, utc_now),
-                Coordinating(constellations, house, approvals.people, utc_now),
+                Remembering(*store, utc_now, config.memory.checkpoints()),
+                Costs(*store, utc_now),
+                Archive(*store, utc_now),
+                Granting(*store, utc_now, tools),
+                Why(*store, utc_now),
+                Outbox(*store, lambda: None),
+                Coordinating(*store, utc_now),
+                schedule,
+                open_agenda(config, approvals, schedule, community.privacy.choices, notices),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)

@@ -11,6 +11,7 @@ import typer
 
 from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
+from bot.cli.agenda import add_agenda
 from bot.cli.agents import add_agents
 from bot.cli.bluesky import add_bluesky
 from bot.cli.budgets import add_budgets
@@ -339,3 +340,4 @@ add_constellations(app, _administer)
 add_init(app, _administer)
 add_budgets(app, _administer)
 add_bluesky(app, _administer)
+add_agenda(app, _administer)

@@ -51,8 +51,10 @@ TOOLS = (
     "coord",
     "emergency_halt",
     "recall",
+    "reminders",
     "search",
     "send_message",
+    "tasks",
     "web_fetch",
     "web_search",
 )

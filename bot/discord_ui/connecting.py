@@ -8,6 +8,7 @@ import discord
 
 from bot import logs
 from bot.config import Config
+from bot.discord_ui.agenda import install_agenda
 from bot.discord_ui.approvals import install_approvals
 from bot.discord_ui.archive import install_archive
 from bot.discord_ui.asking import barred
@@ -98,6 +99,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_people(tree, desks.community.admission)
     install_steering(tree, desks.steering, settings)
     install_jobs(tree, desks.schedule)
+    install_agenda(tree, desks.agenda, settings)
     install_link(tree, desks.community.identities)
     install_talking(tree, desks.talking, desks.desk, settings)
     install_groups(tree, desks.household.grouping, desks.approvals.people)

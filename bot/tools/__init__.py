@@ -13,16 +13,33 @@ from bot.tools.context import ContextTool
 from bot.tools.coord import CoordTool
 from bot.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.tools.recall import RecallTool
+from bot.tools.reminders import RemindersTool
 from bot.tools.search import SearchTool
 from bot.tools.send_message import SendMessageTool
+from bot.tools.tasks import TasksTool
 from memory.agents import Agent
+from memory.ids import PersonId
 from sources.base import Endpoint
 
 
-def make_tools(endpoints: Mapping[str, Endpoint], *more: Tool) -> Callable[[Agent], Toolset]:
-    """The tools there are, as a function that gives an agent those it has."""
+def _alone(person: PersonId) -> tuple[PersonId, ...]:
+    """Nobody has linked accounts."""
+    return (person,)
+
+
+def make_tools(
+    endpoints: Mapping[str, Endpoint],
+    *more: Tool,
+    zone: str = "UTC",
+    selves: Callable[[PersonId], tuple[PersonId, ...]] = _alone,
+) -> Callable[[Agent], Toolset]:
+    """The tools there are, as a function that gives an agent those it has.
+
+    `zone` is that of people who named none, `selves` gives every account of somebody.
+    """
     memory = ContextTool(), RecallTool(), SearchTool()
-    usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints))
+    agenda = RemindersTool(zone, selves), TasksTool(zone, selves)
+    usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints), *agenda)
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
     bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints),)
 

@@ -5,13 +5,18 @@ from typing import Any
 
 import discord
 
-from memory.ids import RequestId
+from memory.ids import ReminderId, RequestId
 from sources.base import Buttons
 
 PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})")
 """Matches the custom id of an answer to a question."""
 
+REMINDER = re.compile(r"carina:reminder:(?P<offer>[a-z]{1,10}):(?P<reminder>[0-9]{1,19})")
+"""Matches the custom id of a button under a reminder."""
+
 _LOOKS = {
+    "snooze": ("Snooze", discord.ButtonStyle.secondary),
+    "done": ("Done", discord.ButtonStyle.success),
     "once": ("Once", discord.ButtonStyle.success),
     "hour": ("For 1 hour", discord.ButtonStyle.primary),
     "always": ("Always for this", discord.ButtonStyle.secondary),
@@ -20,15 +25,15 @@ _LOOKS = {
 }
 
 
-def custom_id(offer: str, request: RequestId) -> str:
-    """The id of a button; `PATTERN` reads it."""
-    return f"carina:permit:{offer}:{request}"
+def custom_id(offer: str, request: RequestId | ReminderId, kind: str = "permit") -> str:
+    """The id of a button; `PATTERN` and `REMINDER` read it."""
+    return f"carina:{kind}:{offer}:{request}"
 
 
-def button(offer: str, request: RequestId) -> discord.ui.Button[Any]:
+def button(offer: str, request: RequestId | ReminderId, kind: str = "permit") -> discord.ui.Button[Any]:
     """One button as it is shown."""
     label, style = _LOOKS[offer]
-    return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request))
+    return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind))
 
 
 def view_of(buttons: Buttons | None) -> discord.ui.View | None:
@@ -36,7 +41,8 @@ def view_of(buttons: Buttons | None) -> discord.ui.View | None:
     if buttons is None:
         return None
     view = discord.ui.View(timeout=None)
-    for offer in (*buttons.offers, "details"):
-        view.add_item(button(offer, buttons.request))
+    more = ("details",) if buttons.kind == "permit" else ()
+    for offer in (*buttons.offers, *more):
+        view.add_item(button(offer, buttons.request, buttons.kind))
     view.stop()  # what is pressed is heard by one handler for all cards: discord.py need not keep each view
     return view

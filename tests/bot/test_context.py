@@ -66,8 +66,10 @@ async def test_the_first_request_word_for_word(tmp_path: Path) -> None:
         "context",
         "coord",
         "recall",
+        "reminders",
         "search",
         "send_message",
+        "tasks",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bot.config.sections import TOOLS
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.audience import OWNER, PUBLIC, Scope
@@ -35,7 +36,7 @@ def everybody(rows: Rows) -> list[Agent]:
 async def test_an_agent_and_its_group_stand_there_after_the_first_start(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         (carina,) = await service.read(everybody)
-        assert (carina.name, carina.tools) == ("Carina", ("context", "coord", "recall", "search", "send_message"))
+        assert (carina.name, carina.tools) == ("Carina", TOOLS)
         assert await service.column("SELECT name FROM agent_groups") == ["Main"]
         found = await service.read(lambda rows: blocks.visible_blocks(rows, carina.id, Scope(PUBLIC), tuple(BlockType)))
         assert [(block.label, block.audience) for block in found] == [("persona", PUBLIC)]

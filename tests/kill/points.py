@@ -46,6 +46,7 @@ EXEMPT = {
     "job.hold": "it failed, or waits for a program that knows it",
     "job.index": "notes when a constellation has to be looked at; looked up again at a start",
     "job.replan": "the clock was set back",
+    "agenda.change": "`/remind`, `/tasks`, `/quiet`, their commands, and buttons under reminders",
     "job.change": "`/job` and `carina jobs`",
     "job.standing": "the house's own jobs, kept at a start; the same again changes nothing",
     # Nothing of a message waits for these; `tests/bot/test_compaction.py` ends the service between them.

@@ -22,11 +22,14 @@ from memory import (
     jobs,
     messages,
     outbox,
+    person_times,
     persons,
     presence,
+    reminders,
     requests,
     steering,
     summaries,
+    tasks,
     turns,
     usage,
     vectors,
@@ -43,8 +46,10 @@ from memory.jobs import NewJob
 from memory.messages import Said
 from memory.migrations import Kind, prepare
 from memory.outbox import NewRow
+from memory.reminders import NewReminder
 from memory.requests import Request, Verdict
 from memory.summaries import AgentSummary, Compaction, ConstellationSummary
+from memory.tasks import NewTask
 from memory.turns import Turn
 from memory.usage import Spent
 from memory.vector_texts import texts_of
@@ -73,6 +78,7 @@ STRUCTURE = {
 """Tables without words of people."""
 NUMBERS = {
     "people_rules": "who is let in or shut out, by id",
+    "person_times": "time zones and quiet hours",
     "steering": "how places are heard and who answers there",
     "model_usage": "what a call cost",
     "budgets": "what may be spent",
@@ -231,6 +237,10 @@ def lived(tx: Tx) -> None:
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
     budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
+    trust, own = Trust.APPROVED, person_audience(ANN)
+    reminders.add(tx, NewReminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
+    tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
+    person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
@@ -292,8 +302,8 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     exported = {store.name: json.dumps(store.export(tx, ANN)) for store in persons.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders",
-        "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission",
-        "activity", "coordination", "summaries",
+        "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
+        "tasks", "activity", "coordination", "summaries",
     }  # fmt: skip
 
 

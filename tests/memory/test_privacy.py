@@ -116,6 +116,7 @@ def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
         "erasures": "the record of erasures, without words",
         "constellations": "what the owner configured",
         "cursors": "positions of sources",
+        "job_wakes": "when a constellation has to be looked at",
         "migration_checksums": "of the program",
     }
     registered = {table for store in persons.GLOBAL_STORES for table in store.tables}

@@ -162,6 +162,33 @@ class Calendar:
 
 
 @dataclass(frozen=True)
+class AgendaWords:
+    """Reminders and tasks: what people want, and what is said to that."""
+
+    remind: tuple[re.Pattern[str], ...]
+    """Group "what": what to be reminded of, with when."""
+    lead: re.Pattern[str]
+    """What is left of the sentence around the matter itself ("to ...")."""
+    reminders: re.Pattern[str]
+    task: tuple[re.Pattern[str], ...]
+    """Group "what": something to be written down."""
+    tasks: re.Pattern[str]
+    done: tuple[re.Pattern[str], ...]
+    """Group "what": what is done."""
+    reminded: str
+    remind_when: str
+    remind_what: str
+    listed: str
+    """Above reminders."""
+    none: str
+    added: str
+    tasks_listed: str
+    tasks_none: str
+    finished: str
+    not_found: str
+
+
+@dataclass(frozen=True)
 class Phrases:
     """What the model says; placeholders are filled with str.format."""
 
@@ -246,3 +273,4 @@ class Language:
     kinds: Mapping[str, Kind]
     calendar: Calendar
     phrases: Phrases
+    agenda: AgendaWords

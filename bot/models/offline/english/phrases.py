@@ -67,6 +67,8 @@ ENGLISH_PHRASES = Phrases(
     "- **Forget**: “forget my dentist”\n"
     "- **List**: “what do you know about me?”\n"
     "- **Look back**: “what did we talk about yesterday?”\n"
+    "- **Remind**: “remind me in 20 minutes to call mum”, “what are my reminders?”\n"
+    "- **Tasks**: “new task: clean the kitchen”, “what are my tasks?”, “done with the kitchen”\n"
     "The same in German and Japanese.",
     missing_tool="I can't do that here: the tool `{tool}` is not available to me.",
     failed="That did not work: {text}",

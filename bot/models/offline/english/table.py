@@ -1,5 +1,6 @@
 """English as one table."""
 
+from bot.models.offline.english.agenda import AGENDA
 from bot.models.offline.english.calendar import CALENDAR
 from bot.models.offline.english.grammar import GRAMMAR
 from bot.models.offline.english.ideas import CONCEPTS, KINDS
@@ -18,4 +19,5 @@ ENGLISH = Language(
     kinds=KINDS,
     calendar=CALENDAR,
     phrases=ENGLISH_PHRASES,
+    agenda=AGENDA,
 )

@@ -1,5 +1,6 @@
 """German as one table."""
 
+from bot.models.offline.german.agenda import AGENDA
 from bot.models.offline.german.calendar import CALENDAR
 from bot.models.offline.german.grammar import GRAMMAR
 from bot.models.offline.german.ideas import CONCEPTS, KINDS
@@ -21,4 +22,5 @@ GERMAN = Language(
     kinds=KINDS,
     calendar=CALENDAR,
     phrases=GERMAN_PHRASES,
+    agenda=AGENDA,
 )

@@ -2,6 +2,7 @@
 
 import re
 
+from bot.models.offline.japanese.agenda import AGENDA
 from bot.models.offline.japanese.calendar import CALENDAR
 from bot.models.offline.japanese.grammar import GRAMMAR
 from bot.models.offline.japanese.ideas import CONCEPTS, KINDS
@@ -19,4 +20,5 @@ JAPANESE = Language(
     kinds=KINDS,
     calendar=CALENDAR,
     phrases=JAPANESE_PHRASES,
+    agenda=AGENDA,
 )

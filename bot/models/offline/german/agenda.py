@@ -1,0 +1,61 @@
+"""Reminders and tasks in German."""
+
+import re
+
+from bot.models.offline.language import AgendaWords, pattern, whole
+
+_POLITE = r"(?:bitte )?(?:(?:kannst|könntest|würdest|magst) du )?(?:mich )?(?:bitte )?"
+
+AGENDA = AgendaWords(
+    remind=(
+        pattern(rf"{_POLITE}erinnere? mich\b(?: bitte)?(?P<what>.*)$"),
+        pattern(
+            r"(?:bitte )?(?:kannst|könntest|würdest|magst) du mich (?P<what>.*?) erinnern(?:\W*$|,\s*(?P<more>.*)$)"
+        ),
+        pattern(rf"{_POLITE}(?:stell|setz|mach|erstelle?)e? (?:mir )?(?:bitte )?eine erinnerung\b(?P<what>.*)$"),
+    ),
+    lead=re.compile(
+        r"^[\s,:]*(?:(?:daran|dran)[\s,]*)?(?:(?:dass|für|an|zu|zum|zur)\b\s*)?"
+        r"(?:(?:den|die|das|dem|der|meine[nrm]?|mein)\b\s*)?|[\s,.!?]+$",
+        re.IGNORECASE,
+    ),
+    reminders=whole(
+        r"(?:was sind|zeig(?:e)?(?: mir)?|liste)(?: alle)? (?:meine )?erinnerungen(?: auf)?|woran erinnerst du mich|"
+        r"welche erinnerungen habe ich|habe ich (?:noch )?erinnerungen"
+    ),
+    task=(
+        pattern(
+            r"(?:bitte )?(?:neue aufgabe|(?:erstelle?|schreib(?:e)?|notiere?|leg(?:e)?)(?: mir)? (?:bitte )?"
+            r"(?:eine )?(?:neue )?aufgabe(?: an| auf)?)\s*(?::|,|-)?\s*(?P<what>.*)$"
+        ),
+        pattern(
+            r"(?:bitte )?(?:setz(?:e)?|schreib(?:e)?|pack(?:e)?) (?P<what>.{1,300}?) auf (?:meine|die) "
+            r"(?:aufgaben)?liste\W*$"
+        ),
+    ),
+    tasks=whole(
+        r"(?:was sind|zeig(?:e)?(?: mir)?|liste)(?: alle)? (?:meine )?(?:offenen )?aufgaben(?: auf)?|"
+        r"was (?:muss|habe) ich (?:noch |heute |alles )*(?:zu )?(?:tun|machen|erledigen)|"
+        r"welche aufgaben habe ich(?: noch)?|was steht auf meiner (?:aufgaben)?liste"
+    ),
+    done=(
+        pattern(r"(?:ich bin )?fertig mit (?:der |dem |den |meiner |meinem )?(?:aufgabe )?(?P<what>.*)$"),
+        pattern(r"(?:die )?(?:aufgabe )?(?P<what>.{1,300}?) (?:ist|sind|habe ich) (?:erledigt|abgehakt)\W*$"),
+        pattern(r"ich habe (?P<what>.{1,300}?) (?:erledigt|abgehakt)\W*$"),
+    ),
+    reminded="Ich erinnere dich, {when}: {text}.",
+    remind_when=(
+        "Wann soll ich dich erinnern? Zum Beispiel „erinnere mich in 20 Minuten an die Wäsche“ oder „… morgen um 9 …“."
+    ),
+    remind_what="Woran soll ich dich erinnern? Zum Beispiel „erinnere mich in 20 Minuten an die Wäsche“.",
+    listed="Daran erinnere ich dich:",
+    none="Du hast keine Erinnerungen, von denen ich hier sprechen darf.",
+    added="Ich habe es aufgeschrieben: {text}.",
+    tasks_listed="Deine offenen Aufgaben:",
+    tasks_none="Du hast keine offenen Aufgaben, von denen ich hier sprechen darf.",
+    finished="Erledigt: {text}.",
+    not_found=(
+        "Zu {text} habe ich keine einzelne offene Aufgabe oder Erinnerung gefunden. „Was sind meine "
+        "Aufgaben?“ zeigt sie."
+    ),
+)

@@ -1,0 +1,253 @@
+"""Setting reminders and saying them: when one is due its words are queued in the transaction that completes its job.
+
+It is said where it was set, if those who hear that place now may know it, else to its person alone. Who opted out is
+told nothing; quiet hours hold it back unless it is urgent; what nobody acknowledges is said once more and no more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+
+from bot.notices import Notices
+from bot.when import read_when, shown
+from memory import inbox, jobs, outbox, person_times, reminders
+from memory.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.clock import to_text
+from memory.database import Rows, Tx
+from memory.errors import Refused
+from memory.ids import AgentId, PersonId, PlaceId, ReminderId, place_source
+from memory.jobs import NewJob
+from memory.person_times import Times
+from memory.reminders import NewReminder, Reminder, Status, job_id
+from scheduler import triggers
+from scheduler.due import Quiet
+from scheduler.jobs import Done, Firing, Kinds, Queueing
+from scheduler.triggers import At, Recurring
+from scheduler.zones import zone_of
+from sources.terminal import PLACE
+
+REMIND = "reminder"
+ESCALATE = "reminder.again"
+OFFERS = ("snooze", "done")
+SNOOZE_MINUTES = 10
+ESCALATE_MINUTES = 30
+_MOST_MINUTES = 60 * 24 * 31
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody wants to be told. `scope` is that in which it was said, `when` in words or ISO 8601."""
+
+    text: str
+    when: str
+    person: PersonId
+    place: PlaceId
+    scope: Scope
+    trust: Trust
+    agent: AgentId | None = None
+    urgent: bool = False
+    escalate_minutes: int = ESCALATE_MINUTES
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A reminder that is kept: when it comes, in words on its person's clocks, and what else is to be said of that."""
+
+    reminder: Reminder
+    at: datetime
+    when: str
+    note: str = ""
+
+
+def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Planned:
+    """Keep a reminder with its job. `people` are all accounts of its person. Raises Refused, in words."""
+    if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
+        raise Refused(f"saying it once more takes 0 (not) to {_MOST_MINUTES:,} minutes")
+    times = person_times.of(tx, people)
+    zone = times.zone or default_zone
+    trigger = read_when(wanted.when, now, zone)
+    first = triggers.require(trigger, now)
+    new = NewReminder(
+        text=wanted.text,
+        person=wanted.person,
+        place=wanted.place,
+        audience=wanted.scope.audience,
+        trust=wanted.trust,
+        trigger=triggers.dump(trigger),
+        zone=zone,
+        agent=wanted.agent,
+        urgent=wanted.urgent,
+        escalate_minutes=wanted.escalate_minutes,
+    )
+    kept = reminders.add(tx, new, now)
+    jobs.put(tx, _job(kept, first, ""), now)
+    return Planned(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=wanted.urgent))
+
+
+def quiet_of(times: Times, default_zone: str) -> Quiet | None:
+    """The quiet hours that somebody set."""
+    if not times.quiet_from or not times.quiet_until:
+        return None
+    begin, end = time.fromisoformat(times.quiet_from), time.fromisoformat(times.quiet_until)
+    return Quiet(begin, end, times.zone or default_zone)
+
+
+def snooze(tx: Tx, reminder: Reminder, minutes: int, now: datetime) -> datetime:
+    """Say it again in so many minutes; gives when. Raises Refused when it is over already."""
+    if reminder.status in (Status.DONE, Status.CANCELLED):
+        raise Refused("that is done already")
+    if not 1 <= minutes <= _MOST_MINUTES:
+        raise Refused(f"a reminder is put off by 1 to {_MOST_MINUTES:,} minutes")
+    at = now + timedelta(minutes=minutes)
+    jobs.drop(tx, job_id(reminder.id, "again"))
+    jobs.put(tx, _job(reminder, at, "later"), now)
+    if reminder.status is not Status.WAITING:
+        reminders.set_status(tx, reminder.id, Status.WAITING, now)
+    return at
+
+
+def finish(tx: Tx, reminder: Reminder, now: datetime) -> None:
+    """It is acknowledged; one that repeats comes again at its next time. What was said of it shows that."""
+    if isinstance(triggers.load(reminder.trigger), Recurring):
+        for suffix in ("again", "later"):
+            jobs.drop(tx, job_id(reminder.id, suffix))
+        reminders.set_status(tx, reminder.id, Status.WAITING, now)
+    else:
+        reminders.end(tx, reminder, Status.DONE, now)
+    _show(tx, reminder, "✓ ", now)
+
+
+def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
+    """It is not wanted any more, nor any repetition of it."""
+    reminders.end(tx, reminder, Status.CANCELLED, now)
+    _show(tx, reminder, "✗ ", now)
+
+
+def lines(found: list[tuple[Reminder, datetime | None]], default_zone: str) -> list[str]:
+    """Open reminders for a person, with their numbers."""
+    return [f"- {each.text} ({_state(each, at, default_zone)}) `{each.id}`" for each, at in found]
+
+
+@dataclass(frozen=True)
+class Reminding:
+    """Says what is due. `opted_out` are those who want nothing; what was set at the terminal is told as notices are."""
+
+    notices: Notices
+    zone: str
+    opted_out: Callable[[PersonId], bool]
+    selves: Callable[[PersonId], tuple[PersonId, ...]]
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the kinds known to the scheduler."""
+        kinds.add(Queueing(REMIND, self.remind))
+        kinds.add(Queueing(ESCALATE, self.escalate))
+
+    def remind(self, tx: Tx, firing: Firing) -> Done:
+        """Queue the words, and plan to say them once more."""
+        reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
+        if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
+            return Done("not wanted any more")
+        if self.opted_out(reminder.person):
+            reminders.end(tx, reminder, Status.CANCELLED, firing.now)
+            return Done("its person opted out")
+        if (held := self._held_until(tx, reminder, firing.now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        late = f" (this was for {_clock(firing.due, reminder.zone)}; I was not running then)" if firing.late else ""
+        key = f"reminder/{reminder.id}/{to_text(firing.due)}"
+        self._say(tx, reminder, f"⏰ {reminder.text}{late}", key, firing.now)
+        reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
+        if reminder.escalate_minutes:
+            again = firing.now + timedelta(minutes=reminder.escalate_minutes)
+            jobs.put(tx, _job(reminder, again, "again", ESCALATE), firing.now)
+        return Done("said")
+
+    def escalate(self, tx: Tx, firing: Firing) -> Done:
+        """Say it once more when nobody did anything about it."""
+        reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
+        if reminder is None or reminder.person is None or reminder.status is not Status.TOLD:
+            return Done("not needed")
+        if self.opted_out(reminder.person):
+            reminders.end(tx, reminder, Status.CANCELLED, firing.now)
+            return Done("its person opted out")
+        if (held := self._held_until(tx, reminder, firing.now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        key = f"{reminder.told_key}/again"
+        self._say(tx, reminder, f"⏰ Still open: {reminder.text}", key, firing.now)
+        reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
+        return Done("said once more")
+
+    def _held_until(self, rows: Rows, reminder: Reminder, now: datetime) -> datetime | None:
+        if reminder.urgent or reminder.person is None:
+            return None
+        quiet = quiet_of(person_times.of(rows, self.selves(reminder.person)), self.zone)
+        return None if quiet is None else quiet.until(now)
+
+    def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
+        place, audience, mention = self._where(tx, reminder)
+        person = reminder.person or PersonId("")
+        detail = {"press": {"kind": REMIND, "id": reminder.id, "offers": list(OFFERS)}}
+        if mention and place_source(place) == "discord":
+            text = f"<@{person.partition(':')[2]}> {text}"
+        row = outbox.NewRow(
+            key=key,
+            place=place,
+            source=place_source(place),
+            content=text,
+            audience=audience,
+            person=reminder.person,
+            agent=reminder.agent,
+            detail={**detail, "mentions": [reminder.person] if mention else []},
+        )
+        outbox.add(tx, row, now)
+
+    def _where(self, rows: Rows, reminder: Reminder) -> tuple[PlaceId, Audience, bool]:
+        """Where it is said, who hears it there, and whether its person has to be named."""
+        if reminder.place == PLACE.id:
+            return self.notices.place, OWNER, False
+        person = reminder.person or PersonId("")
+        source, _, name = person.partition(":")
+        own = PlaceId(f"{source}:user:{name}")
+        known = inbox.place(rows, reminder.place)
+        if known is not None and known.kind != "direct":
+            hearers = Scope(known.audience, frozenset(known.within))
+            if hearers.may_use(reminder.audience):
+                return known.id, known.audience, True
+        audience = OWNER if reminder.audience == OWNER else person_audience(person)
+        return own, audience, False
+
+
+def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> NewJob:
+    trigger = triggers.dump(At(at)) if suffix else reminder.trigger
+    payload = {"reminder": reminder.id}
+    return NewJob(job_id(reminder.id, suffix), kind, trigger, at, payload, reminder.person, reminder.audience)
+
+
+def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
+    """Mark what was said of it last, and take its buttons away; what is not sent yet is not sent any more."""
+    row = outbox.of_key(tx, reminder.told_key) if reminder.told_key else None
+    if row is None or outbox.withdraw(tx, row.id):
+        return
+    detail = {"edits": row.key, "buttons": None}
+    new = outbox.NewRow(
+        f"{row.key}/shown", row.place, row.source, f"{mark}{row.content}", row.audience, detail=detail,
+        person=reminder.person,
+    )  # fmt: skip
+    outbox.add(tx, new, now)
+
+
+def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:
+    quiet = None if urgent else quiet_of(times, zone)
+    until = None if quiet is None else quiet.until(at)
+    return "" if until is None else f"That is within your quiet hours: I say it at {_clock(until, zone)}."
+
+
+def _clock(moment: datetime, zone: str) -> str:
+    return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
+
+
+def _state(reminder: Reminder, at: datetime | None, default_zone: str) -> str:
+    told = "" if reminder.status is Status.WAITING else "said, not done yet"
+    due = "" if at is None else _clock(at, reminder.zone or default_zone)
+    repeats = triggers.load(reminder.trigger)
+    again = repeats.rule if isinstance(repeats, Recurring) else ""
+    return "; ".join(filter(None, (due, again, told, "urgent" if reminder.urgent else "")))

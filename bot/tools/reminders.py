@@ -1,0 +1,113 @@
+"""`reminders`: telling somebody something at a time."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from bot import reminding
+from bot.errors import ToolError
+from bot.policy import Caution
+from bot.tools.base import Arguments, Outcome, ToolContext
+from memory import reminders
+from memory.clock import to_text
+from memory.database import Tx
+from memory.ids import PersonId, PlaceId
+from memory.reminders import Reminder
+
+
+class ReminderArguments(Arguments):
+    operation: Literal["set", "list", "done", "snooze", "cancel"]
+    text: str = Field(default="", max_length=reminders.LONGEST, description="set: what to say then, as you will say it")
+    when: str = Field(
+        default="",
+        max_length=200,
+        description='set: "in 20 minutes", "tomorrow at 9", "every monday at 8", or a date and time of the person\'s '
+        "clocks such as 2026-12-31 18:00",
+    )
+    privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
+    urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
+    which: str = Field(default="", description="done, snooze, cancel: its number, or words that stand in it")
+    minutes: int = Field(default=reminding.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "ReminderArguments":
+        if self.operation == "set" and not (self.text.strip() and self.when.strip()):
+            raise ValueError("set needs text and when")
+        if self.operation in ("done", "snooze", "cancel") and not self.which.strip():
+            raise ValueError(f"{self.operation} needs which")
+        return self
+
+
+class RemindersTool:
+    name = "reminders"
+    description = (
+        "Remind the person you are talking to of something at a time: set keeps a reminder (once or repeating), list "
+        "shows theirs, done, snooze and cancel change one. It is said where you talk now, or privately. Say back the "
+        "day and time that you are given, so that a misunderstanding is seen. If the time is not clear, ask."
+    )
+    arguments: type[Arguments] = ReminderArguments
+    caution = Caution(bound=("operation",))
+
+    def __init__(self, zone: str, selves: Callable[[PersonId], tuple[PersonId, ...]]) -> None:
+        self._zone = zone
+        self._selves = selves
+
+    def work(self, tx: Tx, context: ToolContext, arguments: ReminderArguments) -> Outcome:
+        person = context.turn.person
+        if person is None:
+            raise ToolError("Nobody is talking to you at the moment, so there is nobody to remind.")
+        if arguments.operation == "set":
+            return self._set(tx, context, arguments, person)
+        found = reminders.listing(tx, context.turn.scope, self._selves(person))
+        if arguments.operation == "list":
+            text = "\n".join(reminding.lines(found, self._zone)) or "They have no reminders that may be spoken of here."
+            return Outcome(text, {"reminders": [_data(each) | {"at": at and to_text(at)} for each, at in found]})
+        reminder = _meant([each for each, _ in found], arguments.which)
+        match arguments.operation:
+            case "snooze":
+                at = reminding.snooze(tx, reminder, arguments.minutes, context.now)
+                return Outcome(f"it comes again at {to_text(at)}: {reminder.text}", _data(reminder))
+            case "done":
+                reminding.finish(tx, reminder, context.now)
+                return Outcome(f"done: {reminder.text}", _data(reminder))
+            case _:
+                reminding.cancel(tx, reminder, context.now)
+                return Outcome(f"cancelled: {reminder.text}", _data(reminder))
+
+    def _set(self, tx: Tx, context: ToolContext, arguments: ReminderArguments, person: PersonId) -> Outcome:
+        turn = context.turn
+        source, _, name = person.partition(":")
+        place = PlaceId(f"{source}:user:{name}") if arguments.privately and source != "terminal" else turn.place
+        wanted = reminding.Wanted(
+            text=arguments.text,
+            when=arguments.when,
+            person=person,
+            place=place,
+            scope=turn.scope,
+            trust=turn.trust,
+            agent=turn.agent,
+            urgent=arguments.urgent,
+        )
+        planned = reminding.plan(tx, wanted, self._selves(person), self._zone, context.now)
+        text = f"reminder {planned.reminder.id} is set for {planned.when}. {planned.note}".rstrip()
+        data = {**_data(planned.reminder), "at": to_text(planned.at), "when": planned.when, "note": planned.note}
+        return Outcome(text, data)
+
+
+def _data(reminder: Reminder) -> dict[str, Any]:
+    return {"id": str(reminder.id), "text": reminder.text, "status": reminder.status.value}
+
+
+def _meant(found: list[Reminder], which: str) -> Reminder:
+    """The one that is meant. Raises ToolError, naming those that could be."""
+    wanted = which.strip().lstrip("#").casefold()
+    parts = wanted.split()
+    exact = [each for each in found if str(each.id) == wanted]
+    fitting = exact or [each for each in found if all(part in each.text.casefold() for part in parts)]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in (fitting or found)[:10])
+    if not fitting:
+        raise ToolError(f"No reminder of theirs is called {which!r}. There are: {listed or 'none'}.")
+    raise ToolError(f"Several reminders fit {which!r}: say which by its number, {listed}.")

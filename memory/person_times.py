@@ -1,0 +1,46 @@
+"""By whose clocks somebody lives, and when they are not to be disturbed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory.clock import to_text
+from memory.database import Rows, Tx, as_dict
+from memory.ids import PersonId
+
+
+@dataclass(frozen=True)
+class Times:
+    """Empty texts where nothing was said. Hours are like "22:30"."""
+
+    zone: str = ""
+    quiet_from: str = ""
+    quiet_until: str = ""
+
+
+def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
+    """What somebody said under any of their accounts, the newest."""
+    marks = ", ".join("?" * len(people))
+    sql = f"SELECT * FROM person_times WHERE person_id IN ({marks}) ORDER BY updated_at DESC LIMIT 1"
+    row = rows.one(sql, people)
+    return Times() if row is None else Times(row["zone"], row["quiet_from"], row["quiet_until"])
+
+
+def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> None:
+    """Let it hold for all accounts of somebody."""
+    for person in people:
+        tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
+        values = {"zone": times.zone, "quiet_from": times.quiet_from, "quiet_until": times.quiet_until}
+        tx.insert("person_times", {"person_id": person, **values, "updated_at": to_text(now)})
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    return [as_dict(row) for row in rows.all("SELECT * FROM person_times WHERE person_id = ?", (person,))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    return tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    return len(export_person(rows, person))

@@ -1,0 +1,104 @@
+"""Reminders over Discord's sockets: said once where they were set, with buttons that work after a restart."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.service.asking import rows
+from tests.service.towns import Town, town
+
+CALL = "⏰ call mum"
+
+
+async def eventually(fits: Callable[[], bool], what: str, within: float = 20.0) -> None:
+    """Wait until something is so that nothing tells."""
+    try:
+        async with asyncio.timeout(within):
+            while not fits():
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"{what} within {within} s") from None
+
+
+def statuses(t: Town) -> list[str]:
+    return [status for (status,) in rows(t, "SELECT status FROM reminders")]
+
+
+async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_restart(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        answer = await t.ask(t.ana, t.ana.direct, "remind me in 2 seconds to call mum")
+        assert re.match(r"I will remind you, .* call mum\.", answer.text)
+        said = await t.ana.direct.wait_for_bot(after=answer, timeout=20)
+        assert said.text == CALL
+        assert [button["label"] for button in said.buttons] == ["Snooze", "Done"]
+        assert statuses(t) == ["told"]
+
+        await t.service.kill()
+        await t.service.start()
+        put_off = await t.ana.press(said, "Snooze")
+        assert put_off.ephemeral
+        assert "I say it again at" in put_off.text
+        ((later,),) = rows(t, "SELECT id FROM jobs WHERE id GLOB '*:later'")
+        code, _out, error = await t.service.run("jobs", "run", later)
+        assert code == 0, error
+        again = await t.ana.direct.wait_for_bot(after=said, timeout=20)
+        assert again.text == CALL
+
+        done = await t.ana.press(again, "Done")
+        assert "Done: call mum" in done.text
+        await eventually(lambda: t.ana.direct.from_bot[-1].text == f"✓ {CALL}", "what was said shows that it is done")
+        assert t.ana.direct.from_bot[-1].buttons == []
+        assert statuses(t) == ["done"]
+        assert rows(t, "SELECT id FROM jobs WHERE kind GLOB 'reminder*' AND status = 'active'") == []
+        assert t.general.from_bot == [], "nothing of it is ever said in a channel"
+        await t.service.stop()
+
+
+async def test_in_a_channel_it_names_its_person_and_is_theirs_alone(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        answer = await t.ask(t.ana, t.general, "<@bot> remind me in 1 second to stretch")
+        said = await t.general.wait_for_bot(after=answer, timeout=20)
+        assert said.text == f"<@{t.ana.id}> ⏰ stretch"
+        refused = await t.olga.press(said, "Done")
+        assert "somebody else's" in refused.text
+        assert statuses(t) == ["told"]
+        await t.service.stop()
+
+
+@pytest.mark.parametrize(
+    "fault", ["job.queue:before", "job.queue:after", "outbox.sending:after:2", "outbox.sent:after:2"]
+)
+async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
+    async with town(tmp_path) as t:
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        answer = await t.ask(t.ana, t.ana.direct, "remind me in 2 seconds to call mum")
+        await t.service.ended()
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        said = await t.ana.direct.wait_for_bot(after=answer, timeout=20)
+        assert said.text.startswith(CALL)
+        await t.ask(t.ana, t.ana.direct, "thanks")
+        assert len([each for each in t.ana.direct.from_bot if "call mum" in each.text and "⏰" in each.text]) == 1
+        await t.service.stop()
+
+
+async def test_who_opted_out_is_told_nothing_and_who_was_erased_neither(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        before = await t.ask(t.ana, t.ana.direct, "remind me in 5 seconds to call mum")
+        await t.ana.command("privacy optout")
+        await eventually(lambda: statuses(t) == ["cancelled"], "the reminder is cancelled")
+        await t.ana.command("privacy resume")
+        await t.ask(t.ana, t.ana.direct, "remind me in 1 hour to call dad")
+        code, _out, error = await t.service.run("privacy", "erase", f"discord:{t.ana.id}", "--yes")
+        assert code == 0, error
+        assert rows(t, "SELECT id FROM reminders") == rows(t, "SELECT id FROM jobs WHERE person_id NOT NULL") == []
+        assert not [each for each in t.ana.direct.from_bot if "⏰" in each.text]
+        assert before.text
+        await t.service.stop()
