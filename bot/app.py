@@ -44,7 +44,7 @@ from bot.thinking import Thinking, open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
-from bot.upkeep import open_agenda, open_schedule
+from bot.upkeep import open_agenda, open_backups, open_schedule
 from bot.watchers import Broadcast, Typing
 from bot.why import Why
 from memory.clock import Clock, utc_now
@@ -207,6 +207,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         await open_budgeting(approvals, kit.budgets, at_start=True),
         Talking(approvals, steering, router.receive),
         open_agenda(config, approvals, schedule, community.privacy.choices, house.notices),
+        open_backups(config, approvals, schedule),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)

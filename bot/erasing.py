@@ -15,7 +15,7 @@ import structlog
 
 from bot.errors import UserError
 from bot.retrying import until_stored
-from memory import persons, privacy, traces
+from memory import erasure_ledger, persons, privacy, traces
 from memory.clock import Clock, to_text
 from memory.constellation import Constellation, Constellations
 from memory.database import Database, Rows, Tx
@@ -130,6 +130,7 @@ class Eraser:
                 waiting.set_result(result)
 
     async def _perform(self, erasure: Erasure) -> Erasure:
+        await asyncio.to_thread(erasure_ledger.note, self.folder, erasure)  # for backups that are put back later
         await self.settle()
         person, registry = erasure.person, self.constellations.registry
         houses = self.constellations.all()

@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 from bot.agenda import Agenda
 from bot.approving import Approvals
 from bot.archive import Archive
+from bot.backups import Backups
 from bot.budgeting import Budgeting
 from bot.community import Community
 from bot.config import Config
@@ -52,12 +53,13 @@ class Desks:
     budgeting: Budgeting
     talking: Talking
     agenda: Agenda
+    backups: Backups
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
-        house = self.household, self.budgeting, self.agenda
+        house = self.household, self.budgeting, self.agenda, self.backups
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 
 

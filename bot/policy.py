@@ -45,6 +45,7 @@ class Action(StrEnum):
     BUDGET = "set what may be spent on models"
     STEER = "say how a channel is heard and who answers there"
     SOURCES = "pause a source and resume it"
+    BACKUP = "make backups and see them"
     AGENDA = "keep tasks, reminders and quiet hours of their own"
     JOBS = "see scheduled work, run it now, pause and resume it"
     HALT = "halt everything and release it"
@@ -78,6 +79,7 @@ _LEAST = {
     Action.BUDGET: Standing.OWNER,
     Action.STEER: Standing.ADMIN,
     Action.SOURCES: Standing.OWNER,
+    Action.BACKUP: Standing.OWNER,
     Action.AGENDA: Standing.PERSON,
     Action.JOBS: Standing.ADMIN,
     Action.HALT: Standing.ADMIN,

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from bot.agenda import Agenda
 from bot.approving import Approvals
+from bot.backups import BACKUP, Backups
 from bot.config import Config
 from bot.notices import Notices
 from bot.privacy import Choices
@@ -30,7 +31,11 @@ TIDY = "upkeep.jobs"
 
 def standing(zone: str) -> tuple[Standing, ...]:
     """The house's own jobs, at night on the clocks of its zone."""
-    return (Standing(OPTIMISE, Cron("20 3 * * *", zone)), Standing(TIDY, Cron("40 3 * * 0", zone)))
+    return (
+        Standing(BACKUP, Cron("20 4 * * *", zone)),
+        Standing(OPTIMISE, Cron("20 3 * * *", zone)),
+        Standing(TIDY, Cron("40 3 * * 0", zone)),
+    )
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,13 @@ def open_agenda(config: Config, approvals: Approvals, schedule: Schedule, choice
     Reminding(notices, zone, opted_out, people.selves).add(schedule.runner.kinds)
     house, clock = approvals.house, approvals.clock
     return Agenda(approvals.constellations, house, people, clock, schedule, zone, choices.withheld)
+
+
+def open_backups(config: Config, approvals: Approvals, schedule: Schedule) -> Backups:
+    """The backups of the data folder, made daily by the schedule."""
+    made = Backups(config.home, approvals.people, approvals.clock, config.schedule.backups_kept)
+    made.add(schedule.runner.kinds)
+    return made
 
 
 def open_schedule(

@@ -19,6 +19,8 @@ MOST_SAMPLES = 24
 _LOOKED_AT = 300  # of the person's messages
 _SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
 _CHUNK = 1 << 20
+BACKUPS = "backups"
+"""The folder of copies that the service makes itself (`memory.backups`)."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
 
 
@@ -88,7 +90,7 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
         except OSError:  # gone meanwhile, or not ours to read
             continue
         files, size = files + 1, size + read.st_size
-        copy = any(mark in path.name for mark in _COPIES)
+        copy = any(mark in path.name for mark in _COPIES) or path.relative_to(folder).parts[0] == BACKUPS
         changed = to_text(datetime.fromtimestamp(read.st_mtime, tz=UTC))
         found = Left(path.relative_to(folder).as_posix(), hits, copy, changed)
         left += [found] if hits else []

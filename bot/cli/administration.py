@@ -136,7 +136,7 @@ async def privacy_erase(config: Config, person: str, *, as_json: bool) -> None:
 
 
 async def tell(config: Config, operation: str, empty: str, *, as_json: bool, **arguments: Any) -> None:
-    """Have something done or looked up, and print the rows that come of it."""
+    """Have something done or looked up, and print the rows that come of it; `within` None waits however long."""
     print_listed(await ask(config, operation, **arguments), as_json=as_json, empty=empty)
 
 

@@ -24,7 +24,7 @@ from bot.steering import open_steering
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
-from bot.upkeep import open_agenda, open_schedule
+from bot.upkeep import open_agenda, open_backups, open_schedule
 from bot.why import Why
 from memory.clock import utc_now
 from memory.constellation import Constellations
@@ -78,6 +78,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 Coordinating(*store, utc_now),
                 schedule,
                 open_agenda(config, approvals, schedule, community.privacy.choices, notices),
+                open_backups(config, approvals, schedule),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)

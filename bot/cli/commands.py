@@ -13,6 +13,7 @@ from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
 from bot.cli.agenda import add_agenda
 from bot.cli.agents import add_agents
+from bot.cli.backup import add_backup
 from bot.cli.bluesky import add_bluesky
 from bot.cli.budgets import add_budgets
 from bot.cli.coordinating import add_coordinating
@@ -341,3 +342,4 @@ add_init(app, _administer)
 add_budgets(app, _administer)
 add_bluesky(app, _administer)
 add_agenda(app, _administer)
+add_backup(app, _administer)

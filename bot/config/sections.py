@@ -316,6 +316,8 @@ class ScheduleSettings(Section):
 
     zone: Annotated[str, AfterValidator(check_zone)] = ""
 
+    backups_kept: int = Field(default=7, ge=1, le=1_000)
+
     def zone_name(self) -> str:
         """The zone's name; without one, that of this machine, or UTC where it has none."""
         return self.zone or local_zone()

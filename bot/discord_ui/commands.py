@@ -37,7 +37,7 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/remind me` tells you something at a time, `/tasks add` keeps what you want to do, `/quiet` says when I keep quiet.
 `/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
 **For my owner and admins**: `/status`, `/cost`, `/budget`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`,
-`/source`, `/job`, `/halt`."""
+`/source`, `/job`, `/backup`, `/halt`."""
 
 
 def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:

@@ -23,7 +23,7 @@ from bot.discord_ui.memory import install_memory
 from bot.discord_ui.outbox import install_outbox
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
-from bot.discord_ui.schedule import install_jobs
+from bot.discord_ui.schedule import install_backup, install_jobs
 from bot.discord_ui.steering import install_steering
 from bot.discord_ui.talking import install_groups, install_talking
 from bot.discord_ui.why import install_why
@@ -99,6 +99,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_people(tree, desks.community.admission)
     install_steering(tree, desks.steering, settings)
     install_jobs(tree, desks.schedule)
+    install_backup(tree, desks.backups)
     install_agenda(tree, desks.agenda, settings)
     install_link(tree, desks.community.identities)
     install_talking(tree, desks.talking, desks.desk, settings)

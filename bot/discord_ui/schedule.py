@@ -1,4 +1,4 @@
-"""`/job list|run|pause|resume`: scheduled work, for the owner and admins."""
+"""`/job list|run|pause|resume` and `/backup create|list`, for the owner; jobs for admins too."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
+from bot.backups import Backups
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
@@ -26,6 +27,28 @@ def install_jobs(tree: app_commands.CommandTree[Any], schedule: Schedule) -> Non
     group.add_command(_act(schedule, "pause", "Run a job no more by itself, until it is resumed", schedule.pause))
     group.add_command(_act(schedule, "resume", "Run a job by itself again", schedule.resume))
     tree.add_command(group)
+
+
+def install_backup(tree: app_commands.CommandTree[Any], backups: Backups) -> None:
+    """Put `/backup` into the tree; putting one back is for the command line, as the service must not run then."""
+    group = app_commands.Group(name="backup", description="Verified copies of everything")
+
+    @group.command(name="create", description="Make and verify a backup now")
+    async def create(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, backups.create(approver_of(interaction, "command")))
+
+    @group.command(name="list", description="The backups, newest first")
+    async def listed(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, _backups(backups, approver_of(interaction, "command")))
+
+    tree.add_command(group)
+
+
+async def _backups(backups: Backups, who: Approver) -> str:
+    lines = [f"- `{each['name']}`: {each['bytes']:,} bytes" for each in await backups.listed(who)]
+    return "\n".join(lines) or "There are no backups yet."
 
 
 def _list(schedule: Schedule) -> Command:

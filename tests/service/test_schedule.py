@@ -102,3 +102,24 @@ async def test_who_opted_out_is_told_nothing_and_who_was_erased_neither(tmp_path
         assert not [each for each in t.ana.direct.from_bot if "⏰" in each.text]
         assert before.text
         await t.service.stop()
+
+
+async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        await t.ask(t.ana, t.ana.direct, "remember that my dentist is on Quetzal Street")
+        await t.ask(t.olga, t.olga.direct, "remember that my cat is called Tiger")
+        made = await t.olga.command("backup create")
+        assert "made and verified" in made.text
+        assert "Only the owner" in (await t.ana.command("backup create")).text
+        code, _out, error = await t.service.run("privacy", "erase", f"discord:{t.ana.id}", "--yes")
+        assert code == 0, error
+        await t.service.stop()
+
+        (name,) = [path.name for path in (t.service.home / "backups").iterdir()]
+        code, out, error = await t.service.run("backup", "restore", name, "--yes")
+        assert code == 0, error
+        assert "1 erasures that were asked for since were done again" in out
+        assert rows(t, "SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
+        assert rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
+        assert len(rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1

@@ -1,0 +1,218 @@
+"""Where, when and how often a reminder is said: the rules, over real rows."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot import reminding
+from bot.notices import Notices
+from bot.reminding import Planned, Reminding, Wanted
+from memory import inbox, jobs, person_times, reminders
+from memory.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
+from memory.clock import to_text
+from memory.database import Tx, connect
+from memory.errors import Refused
+from memory.ids import ConstellationId, GuildId, PersonId, PlaceId
+from memory.inbox import Arrival, Heard
+from memory.migrations import Kind, prepare
+from memory.person_times import Times
+from memory.reminders import Status
+from scheduler.jobs import Firing
+from sources.terminal import PERSON, PLACE
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+ANN = PersonId("discord:7")
+DIRECT, HALL, OWNERS = PlaceId("discord:user:7"), PlaceId("discord:10"), PlaceId("discord:user:1")
+GUILD = guild_audience(GuildId("discord:1"))
+ALONE = Scope(person_audience(ANN))
+
+
+@pytest.fixture
+def tx(tmp_path: Path) -> Iterator[Tx]:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    raw = connect(tmp_path / "carina.db")
+    made = Tx(raw)
+    heard(made, DIRECT, "direct", ALONE.audience)
+    heard(made, HALL, "guild", GUILD)
+    yield made
+    raw.close()
+
+
+def heard(tx: Tx, place: PlaceId, kind: str, audience: Audience) -> None:
+    at = Heard(place, kind, "", audience, ())
+    arrival = Arrival("discord", "1", "message", at, ANN, "Ann", Trust.APPROVED, "1", "hi", NOW, {}, None)
+    inbox.note_place(tx, arrival, NOW)
+
+
+def alone(person: PersonId) -> tuple[PersonId, ...]:
+    return (person,)
+
+
+def says(opted_out: bool = False) -> Reminding:
+    return Reminding(Notices(OWNERS, "discord"), "UTC", lambda _person: opted_out, alone)
+
+
+def wanted(when: str = "in 20 minutes", place: PlaceId = DIRECT, scope: Scope = ALONE) -> Wanted:
+    return Wanted("call mum", when, ANN, place, scope, Trust.APPROVED)
+
+
+def planned(tx: Tx, given: Wanted | None = None) -> Planned:
+    return reminding.plan(tx, given or wanted(), (ANN,), "UTC", NOW)
+
+
+def firing(tx: Tx, kept: Planned, now: datetime | None = None, suffix: str = "") -> Firing:
+    job = jobs.get(tx, reminders.job_id(kept.reminder.id, suffix))
+    assert job is not None
+    assert job.next_at is not None
+    return Firing(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
+
+
+def out(tx: Tx) -> list[tuple[str, str, str]]:
+    rows = tx.all("SELECT place_id, content, audience FROM outbox ORDER BY id")
+    return [(row["place_id"], row["content"], row["audience"]) for row in rows]
+
+
+def test_what_was_set_in_a_direct_message_is_said_there(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
+
+
+def test_what_was_set_in_a_channel_is_said_there_and_names_its_person(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=Scope(GUILD)))
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(HALL, "<@7> ⏰ call mum", GUILD)]
+    detail = json.loads(tx.all("SELECT detail FROM outbox")[0]["detail"])
+    assert detail["mentions"] == [ANN]
+    assert detail["press"] == {"kind": "reminder", "id": kept.reminder.id, "offers": ["snooze", "done"]}
+
+
+def test_what_was_said_to_the_agent_alone_is_never_said_in_a_channel(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=ALONE))  # whatever place is kept with it
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
+
+
+def test_when_others_hear_the_place_now_it_is_said_to_its_person_alone(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=Scope(Audience("channel:discord:10"))))
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
+
+
+def test_what_the_owner_sets_at_the_terminal_is_said_where_the_owner_is_told_things(tx: Tx) -> None:
+    given = replace(wanted(place=PLACE.id, scope=Scope(OWNER)), person=PERSON)
+    kept = reminding.plan(tx, given, (PERSON,), "UTC", NOW)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(OWNERS, "⏰ call mum", OWNER)]
+
+
+def test_the_same_due_time_is_said_once(tx: Tx) -> None:
+    kept = planned(tx)
+    fired = firing(tx, kept)
+    says().remind(tx, fired)
+    says().remind(tx, fired)
+    assert len(out(tx)) == 1
+
+
+def test_what_is_late_says_for_when_it_was(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept, NOW + timedelta(hours=5)))
+    assert out(tx)[0][1] == "⏰ call mum (this was for 2026-03-02 12:20; I was not running then)"
+
+
+def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
+    person_times.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    kept = planned(tx, wanted("today at 23:30"))
+    assert kept.note == "That is within your quiet hours: I say it at 2026-03-03 07:00."
+    done = says().remind(tx, firing(tx, kept))
+    assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
+    assert out(tx) == []
+    says().remind(tx, firing(tx, kept, done.again))
+    assert len(out(tx)) == 1
+
+
+def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:
+    person_times.put(tx, (ANN,), Times("UTC", "00:00", "23:59"), NOW)
+    kept = planned(tx, replace(wanted(), urgent=True))
+    assert kept.note == ""
+    says().remind(tx, firing(tx, kept))
+    assert len(out(tx)) == 1
+
+
+def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
+    kept = planned(tx)
+    says(opted_out=True).remind(tx, firing(tx, kept))
+    assert out(tx) == []
+    found = reminders.by_id(tx, kept.reminder.id)
+    assert found is not None
+    assert found.status is Status.CANCELLED
+
+
+def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    again = firing(tx, kept, suffix="again")
+    assert again.due == NOW + timedelta(minutes=50)
+    says().escalate(tx, again)
+    says().escalate(tx, again)
+    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", "⏰ Still open: call mum"]
+
+
+def test_what_is_done_is_not_said_again(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    again = firing(tx, kept, suffix="again")
+    found = reminders.by_id(tx, kept.reminder.id)
+    assert found is not None
+    reminding.finish(tx, found, NOW)
+    says().escalate(tx, again)
+    assert len([text for _place, text, _audience in out(tx) if "Still" in text]) == 0
+    with pytest.raises(Refused, match="done already"):
+        reminding.snooze(tx, replace(found, status=Status.DONE), 10, NOW)
+
+
+def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    for _ in range(3):
+        found = reminders.by_id(tx, kept.reminder.id)
+        assert found is not None
+        reminding.snooze(tx, found, 10, NOW + timedelta(minutes=21))
+    due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
+    assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
+    says().remind(tx, firing(tx, kept, suffix="later"))
+    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", "⏰ call mum"]
+
+
+def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:
+    kept = planned(tx, wanted("every day at 18:00"))
+    says().remind(tx, firing(tx, kept))
+    found = reminders.by_id(tx, kept.reminder.id)
+    assert found is not None
+    reminding.finish(tx, found, NOW)
+    again = reminders.by_id(tx, kept.reminder.id)
+    assert again is not None
+    assert again.status is Status.WAITING
+    assert jobs.get(tx, reminders.job_id(kept.reminder.id)) is not None
+
+
+def test_what_is_said_elsewhere_is_not_listed(tx: Tx) -> None:
+    planned(tx)
+    planned(tx, wanted(place=HALL, scope=Scope(GUILD)))
+    assert len(reminders.listing(tx, Scope(GUILD), (ANN,))) == 1
+    assert len(reminders.listing(tx, ALONE, (ANN,))) == 1
+    assert len(reminders.listing(tx, Scope(ALONE.audience, frozenset({GUILD})), (ANN,))) == 2
+
+
+def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
+    kept = planned(tx)
+    reminders.erase_person(tx, ANN)
+    fired = firing(tx, kept)
+    jobs.erase_person(tx, ANN)
+    assert says().remind(tx, fired).detail == "not wanted any more"
+    assert out(tx) == []
+    assert tx.all("SELECT id FROM jobs") == []

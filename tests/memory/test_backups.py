@@ -1,0 +1,122 @@
+"""Backups: whole or not there, verified, rotated; what is put back brings nobody back who was erased."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memory import backups, erasure_ledger, privacy
+from memory.backups import BackupFailed
+from memory.constellation import Constellations
+from memory.database import Rows, Tx, connect
+from memory.faults import commit_point
+from memory.ids import ErasureId, PersonId
+from memory.privacy import Choice, Erasure
+
+WRITE = commit_point("test.backup_write")
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+OWNER, ANN = PersonId("terminal:owner"), PersonId("discord:ann")
+
+
+async def lived(folder: Path, cursor: str) -> None:
+    async with Constellations.open(folder, lambda: NOW) as constellations:
+        await constellations.ensure("home", OWNER)
+        await constellations.note_position("test", cursor)
+
+
+def position(folder: Path) -> str:
+    raw = connect(folder / "global.db", read_only=True)
+    try:
+        row = Rows(raw).one("SELECT position FROM cursors WHERE source = 'test'")
+        return "" if row is None else str(row["position"])
+    finally:
+        raw.close()
+
+
+async def test_what_is_put_back_is_what_was_there(tmp_path: Path) -> None:
+    await lived(tmp_path, "before")
+    made = backups.create(tmp_path, NOW)
+    assert len(made.files) == 2
+    assert [each.name for each in backups.listing(tmp_path)] == [made.name]
+    await lived(tmp_path, "after")
+    assert backups.restore(tmp_path, made) == 0
+    assert position(tmp_path) == "before"
+    assert not list(tmp_path.glob(".restoring-*"))
+    await lived(tmp_path, "and on")
+
+
+async def test_a_backup_is_made_while_the_files_are_used(tmp_path: Path) -> None:
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        await constellations.ensure("home", OWNER)
+        await constellations.note_position("test", "in use")
+        made = backups.create(tmp_path, NOW)
+        await constellations.note_position("test", "later")
+    assert backups.restore(tmp_path, made) == 0
+    assert position(tmp_path) == "in use"
+
+
+async def test_a_damaged_backup_is_refused_and_nothing_is_changed(tmp_path: Path) -> None:
+    await lived(tmp_path, "before")
+    made = backups.create(tmp_path, NOW)
+    copy = made.path / "global.db"
+    held = bytearray(copy.read_bytes())
+    held[len(held) // 2] ^= 1
+    copy.write_bytes(held)
+    await lived(tmp_path, "after")
+    with pytest.raises(BackupFailed, match="not what was backed up"):
+        backups.restore(tmp_path, made)
+    assert position(tmp_path) == "after"
+
+
+async def test_the_oldest_go_and_so_does_what_was_never_finished(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    names = [backups.create(tmp_path, NOW + timedelta(days=day)).name for day in range(4)]
+    (tmp_path / "backups" / "2026.part").mkdir()
+    assert backups.rotate(tmp_path, 2) == [names[1], names[0]]
+    assert sorted(path.name for path in (tmp_path / "backups").iterdir()) == sorted(names[2:])
+
+
+async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -> None:
+    await lived(tmp_path, "before")
+    made = backups.create(tmp_path, NOW)
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+
+        def erase(tx: Tx) -> Erasure:
+            privacy.choose(tx, ANN, Choice.OPTED_OUT, NOW)
+            begun = privacy.begin_erasure(tx, ANN, ANN, NOW)
+            privacy.finish_erasure(tx, begun.id, {}, NOW)
+            return begun
+
+        begun = await constellations.registry.write(WRITE, erase)
+        erasure_ledger.note(tmp_path, begun)
+    assert backups.restore(tmp_path, made) == 1
+    raw = connect(tmp_path / "global.db", read_only=True)
+    try:
+        assert [(each.id, each.person) for each in privacy.open_erasures(Rows(raw))] == [(begun.id, ANN)]
+        assert privacy.choices(Rows(raw))[ANN][0] is Choice.OPTED_OUT
+    finally:
+        raw.close()
+
+
+async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+
+        def erase(tx: Tx) -> Erasure:
+            begun = privacy.begin_erasure(tx, ANN, ANN, NOW)
+            privacy.finish_erasure(tx, begun.id, {}, NOW)
+            return begun
+
+        erasure_ledger.note(tmp_path, await constellations.registry.write(WRITE, erase))
+    assert backups.restore(tmp_path, backups.create(tmp_path, NOW)) == 0
+
+
+def test_the_ledger_stands_a_torn_line_and_notes_each_once(tmp_path: Path) -> None:
+    one = privacy.Erasure(ErasureId(1), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
+    erasure_ledger.note(tmp_path, one)
+    with (tmp_path / erasure_ledger.NAME).open("a") as file:
+        file.write('{"id": 2, "per')
+    two = privacy.Erasure(ErasureId(3), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
+    erasure_ledger.note(tmp_path, two)
+    erasure_ledger.note(tmp_path, two)
+    assert [entry.id for entry in erasure_ledger.entries(tmp_path)] == [1, 3]
