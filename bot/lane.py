@@ -5,7 +5,7 @@ inbox rows and tried again, later, and at last given up with a word to the owner
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -14,6 +14,7 @@ import structlog
 from bot import broker, events, happenings
 from bot.groups.beginning import beginning
 from bot.groups.conducting import run_turn
+from bot.groups.likeness import likeness
 from bot.kit import Kit
 from bot.notices import Notices
 from bot.rates import refuse
@@ -139,7 +140,8 @@ class Lane:
         turn = head.turn
         try:
             if turn is None:
-                turn = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head))
+                near = await likeness(self._db, head, self._kit.meaning)
+                turn = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, near))
                 if turn is None:  # set aside: who waits for an answer waits no longer
                     self._kit.watch(events.Complete(TurnId(head.id), self._place))
                 return turn
@@ -156,7 +158,7 @@ class Lane:
         await self._db.write(_ATTEMPT, lambda tx: inbox.count_attempt(tx, turn))
         return turn
 
-    def _begin_new(self, tx: Tx, head: InRow) -> TurnId | None:
+    def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> TurnId | None:
         """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
         now, fresh = self._kit.clock(), inbox.get(tx, head.id)
         if fresh is None or fresh.status is not inbox.Status.RECEIVED:
@@ -165,7 +167,7 @@ class Lane:
         refused = refuse(tx, self._kit.rates, rows, self._kit.broker.terms.people.selves, now)
         if refused or unattended(tx, rows, self._notices, now):
             return None
-        return begin_turn(tx, rows, now)
+        return begin_turn(tx, rows, now, near)
 
     async def _not_begun(self, head: InRow, error: str) -> None:
         """No turn could even be made of a row: it is tried like any other failure."""
@@ -244,11 +246,14 @@ class Lane:
         )
 
 
-def begin_turn(tx: Tx, rows: list[InRow], now: datetime) -> TurnId:
-    """Give the waiting rows of one speaker to a new turn of the group's agent, with the blocks they refer to."""
+def begin_turn(tx: Tx, rows: list[InRow], now: datetime, near: Mapping[str, float]) -> TurnId:
+    """Give the waiting rows of one speaker to a new turn of the group's agent, with the blocks they refer to.
+
+    `near` is how like the words are to what members know (`bot.groups.likeness`).
+    """
     head = rows[0]
     identifier = turns.new_turn_id()
-    begun = beginning(tx, rows, identifier, now)
+    begun = beginning(tx, rows, identifier, now, near)
     decided = broker.decided(tx, head)
     place = inbox.place(tx, head.place)
     within = frozenset(place.within) if place is not None else frozenset()

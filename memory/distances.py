@@ -45,7 +45,7 @@ def provide(raw: Connection, cannot: type[Exception], extension: str = EXTENSION
     `cannot` is what the driver raises for an extension that does not load.
     """
     raw.create_function("carina_hamming", 2, _hamming)
-    raw.create_function("carina_cosine", 2, _cosine)
+    raw.create_function("carina_cosine", 2, cosine_distance)
     try:
         _load(raw, importlib.import_module(extension).loadable_path())
     except ImportError:
@@ -69,7 +69,7 @@ def _hamming(left: bytes, right: bytes) -> int:
     return (int.from_bytes(left) ^ int.from_bytes(right)).bit_count()
 
 
-def _cosine(left: bytes, right: bytes) -> float:
+def cosine_distance(left: bytes, right: bytes) -> float:
     """The distance: 0 for the same direction, 1 for nothing in common."""
     mine, (theirs, length) = _floats(left), _with_length(right)
     both = sqrt(sum(map(mul, mine, mine))) * length

@@ -54,7 +54,9 @@ class Beginning:
             groups.set_state(tx, group.id, plan.state, now)
 
 
-def beginning(rows: Rows, waiting: Sequence[InRow], turn: TurnId, now: datetime) -> Beginning:
+def beginning(
+    rows: Rows, waiting: Sequence[InRow], turn: TurnId, now: datetime, near: Mapping[str, float]
+) -> Beginning:
     """Decide for the rows that a turn will answer. Raises ValueError when nobody can be asked."""
     head = waiting[0]
     found = team(rows, GroupId(head.group or ""))
@@ -65,7 +67,7 @@ def beginning(rows: Rows, waiting: Sequence[InRow], turn: TurnId, now: datetime)
         return Beginning(Plan(_told(found, head)), found, alone=False)
     words = "\n".join(message.text for message in heard)
     state = groups.state(rows, found.group.id)
-    return Beginning(plan_of(found, words, state, turn, now), found, alone=False)
+    return Beginning(plan_of(found, words, state, (turn, near), now), found, alone=False)
 
 
 def _told(found: Team, head: InRow) -> AgentId:
@@ -74,8 +76,14 @@ def _told(found: Team, head: InRow) -> AgentId:
     return named if named in found.names else found.leader
 
 
-def plan_of(found: Team, words: str, state: Mapping[str, Any], seed: int, now: datetime) -> Plan:
-    """Decide, purely. Raises ValueError when nobody can be asked."""
+def plan_of(
+    found: Team, words: str, state: Mapping[str, Any], drawn: tuple[int, Mapping[str, float]], now: datetime
+) -> Plan:
+    """Decide, purely. `drawn` are the number that chance is drawn from, and likenesses by profile.
+
+    Raises ValueError when nobody can be asked.
+    """
+    seed, near = drawn
     if not found.candidates:
         raise ValueError(f'nobody of the group "{found.group.name}" is active')
     whole = isinstance(found.settings, Pipeline | Voting)
@@ -91,7 +99,7 @@ def plan_of(found: Team, words: str, state: Mapping[str, Any], seed: int, now: d
         case Dynamic(selector="supervisor"):
             return Plan(found.leader, True, {"chooser": found.leader}, _used(state, [found.leader], now))
         case Dynamic():
-            chosen = [each.agent for each in choose(found.settings, found.candidates, words, state, seed)]
+            chosen = [each.agent for each in choose(found.settings, found.candidates, words, state, seed, near)]
             details = {"agents": chosen} if len(chosen) > 1 else {}
             return Plan(chosen[0], len(chosen) > 1, details, _used(state, chosen, now))
         case Voting():

@@ -38,16 +38,16 @@ class Candidate:
         return ". ".join(filter(None, (self.member.domain, *self.member.capabilities, self.description)))
 
 
-def fit(question: str, candidate: Candidate, likeness: Mapping[str, float] | None = None) -> float:
+def fit(question: str, candidate: Candidate, near: Mapping[str, float] | None = None) -> float:
     """How well a member fits a question: words of its domain and capabilities, and likeness of meaning where known.
 
-    `likeness` are cosines of the question to members' profiles, by profile.
+    `near` are cosines of the question to members' profiles, by profile.
     """
     asked = _stems(question)
     score = _DOMAIN * len(asked & _stems(candidate.member.domain))
     score += sum(bool(asked & _stems(each)) for each in candidate.member.capabilities)
-    near = (likeness or {}).get(candidate.profile, 0.0)
-    return score + (_MEANING * near if near >= _NEAR else 0.0)
+    cosine = (near or {}).get(candidate.profile, 0.0)
+    return score + (_MEANING * cosine if cosine >= _NEAR else 0.0)
 
 
 def _stems(text: str) -> set[str]:
@@ -67,7 +67,7 @@ def choose(
     question: str,
     state: Mapping[str, Any],
     seed: int,
-    likeness: Mapping[str, float] | None = None,
+    near: Mapping[str, float],
 ) -> list[Candidate]:
     """At most `settings.count` members, by the selector; the selector supervisor is a model's and not made here."""
     match settings.selector:
@@ -77,7 +77,7 @@ def choose(
         case "load_balancing":
             return sorted(candidates, key=lambda each: last_used(state, each.agent))[: settings.count]
         case _:
-            return _capable(settings, candidates, question, state, likeness)
+            return _capable(settings, candidates, question, state, near)
 
 
 def _capable(
@@ -85,14 +85,14 @@ def _capable(
     candidates: Sequence[Candidate],
     question: str,
     state: Mapping[str, Any],
-    likeness: Mapping[str, float] | None,
+    near: Mapping[str, float],
 ) -> list[Candidate]:
     """Those who fit best; when nobody fits, the one who was asked longest ago."""
     preferred = settings.preferred_domain.casefold()
     scores = {}
     for each in candidates:
         prefers = _PREFERRED if preferred and each.member.domain.casefold() == preferred else 0.0
-        scores[each.agent] = fit(question, each, likeness) + prefers
+        scores[each.agent] = fit(question, each, near) + prefers
     ordered = sorted(candidates, key=lambda each: (-scores[each.agent], last_used(state, each.agent)))
     fitting = [each for each in ordered if scores[each.agent] > 0]
     return fitting[: settings.count] or ordered[:1]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from memory import vectors
 from memory.database import Rows
+from memory.distances import cosine_distance
 from memory.embedding.base import Vector
 from memory.search.query import Among, Near
 from memory.vector_texts import View
@@ -16,6 +17,10 @@ class Meaning:
 
     model: str
     vector: Vector
+
+    def like(self, other: "Meaning") -> float | None:
+        """The cosine to another text's; None when another model made that."""
+        return 1 - cosine_distance(self.vector, other.vector) if self.model == other.model else None
 
     def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
         found = {

@@ -5,7 +5,9 @@ from pathlib import Path
 from bot.groups.team import acting
 from memory import turns
 from memory.database import Rows
+from memory.embedding import to_vector
 from memory.ids import TurnId
+from memory.search import Meaning
 from tests.bot.groups.parts import Cast, agents, told
 from tests.bot.parts import BOB, MovableClock, Platform, call, channel, said, says
 from tests.bot.stage import Setting, running
@@ -191,3 +193,18 @@ async def test_a_name_or_a_keyword_brings_a_message_to_another_group(tmp_path: P
         await service.heard(said("hello", 20, attic), said("main support, hello", 21, attic))
     assert model.asked()[:-2] == [name for _text, name in said_here]
     assert sorted(model.asked()[-2:]) == ["Ant", "Cat"]  # a name wins over the place
+
+
+async def test_where_there_is_an_embedder_meaning_finds_who_is_capable_without_a_common_word(tmp_path: Path) -> None:
+    directions = {"My roses droop": (1.0, 0.1), "gardens": (1.0, 0.0), "taxes": (0.0, 1.0)}
+
+    async def meaning(text: str) -> Meaning:
+        near = next((vector for word, vector in directions.items() if word in text), (0.0, 0.0))
+        return Meaning("scripted", to_vector([*near, 0.01, *([0.0] * 5)]))
+
+    model = Cast()
+    async with running(tmp_path, Setting(model, toml=DYNAMIC, meaning=meaning)) as service:
+        for number, name in enumerate(("Bee", "Cat", "Ant"), 1):  # Ant would be the last by turns
+            await service.heard(said(f"{name}: hi", number))
+        await service.heard(said("My roses droop", 4))
+    assert model.asked()[-1] == "Ant"
