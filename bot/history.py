@@ -30,7 +30,7 @@ def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.
     rows = list(reversed(kept))
     if len(rows) < len(history):
         rows = rows[beginning(rows) :]
-    while rows and rows[0].role in ("assistant", "tool"):
+    while rows and rows[0].role in ("assistant", "tool") and rows[0].agent in (None, agent.id):
         rows.pop(0)
     return rows
 

@@ -21,8 +21,9 @@ from bot.rates import refuse
 from bot.reins import Reins
 from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
+from bot.turn import run_part
 from bot.unattended import unattended
-from memory import agents, inbox, outbox, presence, turns
+from memory import agents, groups, inbox, outbox, presence, turns
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.called import place_named
 from memory.database import Database, Rows, Tx
@@ -36,6 +37,8 @@ _BEGIN = commit_point("turn.begin")
 _ATTEMPT = commit_point("turn.attempt")
 _POSTPONE = commit_point("turn.postpone")
 _BURY = commit_point("turn.bury")
+
+_LISTEN_SECONDS = 300.0  # a member that listens keeps the lane from nobody for longer
 
 _log = structlog.get_logger("bot.lane")
 
@@ -98,7 +101,9 @@ class Lane:
         while not self._stopping:
             head = await self._db.read(lambda rows: inbox.head(rows, self._place, self._group))
             if head is None:
-                return
+                if not await self._listen():
+                    return
+                continue
             await self._until_due(head)
             if head.turn is None and not head.alone:
                 await self._until_quiet(head)
@@ -108,6 +113,19 @@ class Lane:
             if turn is not None:
                 await self._try(turn)
             await self._ended()
+
+    async def _listen(self) -> bool:
+        """When nobody waits for an answer, let a member who only listens hear what was answered; False for none."""
+        turn = await self._db.read(lambda rows: groups.listening(rows, self._place, self._group))
+        if turn is None:
+            return False
+        reins = Reins()
+        self._reins, self._turn = reins, turn
+        reins.stopping = self._stopping
+        try:
+            return await run_part(self._db, self._kit, turn, _LISTEN_SECONDS, reins)
+        finally:
+            self._reins = self._turn = None
 
     async def _until_due(self, head: InRow) -> None:
         if head.next_attempt_at is None:

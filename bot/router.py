@@ -21,7 +21,7 @@ from bot.lane import Lane, Patience
 from bot.notices import Notices
 from bot.retrying import RETRY_SECONDS, until_stored
 from bot.transcript import queue_preview
-from memory import inbox, outbox
+from memory import groups, inbox, outbox
 from memory.constellation import Constellations
 from memory.database import Database, Tx
 from memory.errors import StoreError
@@ -132,7 +132,7 @@ class Router:
 
     async def _take_up(self, house: House) -> None:
         async with self._constellations.use(house.id) as database:
-            lanes = await database.read(inbox.open_lanes)
+            lanes = await database.read(lambda rows: inbox.open_lanes(rows) + groups.listening_lanes(rows))
             places = await database.read(outbox.open_places)
         for place, group in lanes:
             if place_source(place) in self._endpoints:

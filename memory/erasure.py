@@ -124,10 +124,16 @@ def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
     for identifier in running:
         turn = turns.get(tx, identifier)
         steps = turns.steps(tx, identifier)
-        if turn is None or outbox.anything_said(tx, identifier) or any(_lasting(step) for step in steps):
+        if (
+            turn is None
+            or turn.status != "running"
+            or outbox.anything_said(tx, identifier)
+            or any(_lasting(step) for step in steps)
+        ):
             continue
         answers = turn.id if turn.parent is None else groups.run_of(tx, turn.id)
         asked = tx.all("SELECT message_id FROM inbox WHERE turn_id = ? AND message_id IS NOT NULL", (answers,))
+        groups.drop_parts(tx, turn.id)
         again = turns.restart(tx, turn)
         turns.add_joined(tx, again, [MessageId(row["message_id"]) for row in asked], again.started_at)
 

@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import AgentId, GroupId, PersonId, TurnId
+from memory.ids import AgentId, GroupId, PersonId, PlaceId, TurnId
 from memory.turns import Turn
 
-Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task"]
+Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task", "observe"]
 Status: TypeAlias = Literal["running", "done", "failed", "late"]
 
 
@@ -127,6 +127,23 @@ def parts(rows: Rows, run_id: TurnId) -> list[Part]:
     return [_part(row) for row in rows.all("SELECT * FROM group_parts WHERE run_id = ? ORDER BY turn_id", (run_id,))]
 
 
+_LISTENING = """FROM group_parts p JOIN turns t ON t.id = p.turn_id JOIN turns r ON r.id = p.run_id
+    WHERE p.kind = 'observe' AND p.status = 'running' AND t.status = 'running' AND r.status = 'done'"""
+
+
+def listening(rows: Rows, place: PlaceId, group: GroupId) -> TurnId | None:
+    """The oldest turn in a lane of a member who listens to what was answered; none while that is not answered yet."""
+    sql = f"SELECT p.turn_id {_LISTENING} AND t.place_id = ? AND t.group_id = ? ORDER BY p.turn_id LIMIT 1"
+    row = rows.one(sql, (place, group))
+    return None if row is None else TurnId(row["turn_id"])
+
+
+def listening_lanes(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
+    """Places and groups in which somebody has still to listen."""
+    found = rows.all(f"SELECT DISTINCT t.place_id, t.group_id {_LISTENING}")
+    return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in found]
+
+
 def tasks_between(rows: Rows, one: AgentId, other: AgentId, since: datetime) -> int:
     """How many tasks two agents gave each other since then, either way."""
     sql = """SELECT count(*) AS n FROM group_parts p JOIN turns t ON t.id = p.asked_by
@@ -148,11 +165,14 @@ def note(tx: Tx, turn: TurnId, detail: Mapping[str, Any]) -> None:
 
 
 def drop_parts(tx: Tx, run_id: TurnId) -> None:
-    """Forget what members did in a run that begins again; turns of theirs that still run are cancelled."""
-    mine = "SELECT turn_id FROM group_parts WHERE run_id = ?"
+    """Forget what members did in a run that begins again; turns of theirs that still run are cancelled.
+
+    Who only listens has not begun before the run is done.
+    """
+    mine = "SELECT turn_id FROM group_parts WHERE run_id = ? AND kind <> 'observe'"
     tx.run(f"DELETE FROM turn_steps WHERE turn_id IN ({mine})", (run_id,))
     tx.run(f"UPDATE turns SET status = 'cancelled' WHERE status = 'running' AND id IN ({mine})", (run_id,))
-    tx.run("DELETE FROM group_parts WHERE run_id = ?", (run_id,))
+    tx.run("DELETE FROM group_parts WHERE run_id = ? AND kind <> 'observe'", (run_id,))
 
 
 def state(rows: Rows, group: GroupId) -> dict[str, Any]:

@@ -189,8 +189,11 @@ def drop_steps(tx: Tx, turn: TurnId) -> None:
 
 
 def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> None:
-    """Close a turn and forget its steps."""
+    """Close a turn and forget its steps; unless it is done, what it waits for ends with it."""
     drop_steps(tx, turn)
+    if status != "done":
+        tx.run("DELETE FROM turn_steps WHERE turn_id IN (SELECT id FROM turns WHERE parent_id = ?)", (turn,))
+        tx.run("UPDATE turns SET status = 'cancelled' WHERE parent_id = ? AND status = 'running'", (turn,))
     sql = "UPDATE turns SET status = ?, ended_at = ?, error = nullif(?, '') WHERE id = ?"
     tx.run(sql, (status, to_text(now), error, turn))
 

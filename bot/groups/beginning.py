@@ -11,7 +11,9 @@ from typing import Any
 
 from bot.groups.addressing import addressed
 from bot.groups.choosing import choose
+from bot.groups.parting import begin_part
 from bot.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
+from bot.groups.stepping import Wanted
 from bot.groups.team import Team, team
 from bot.groups.voting import options_of
 from memory import groups, messages
@@ -22,6 +24,11 @@ from memory.groups import Run
 from memory.ids import AgentId, GroupId, TurnId
 from memory.inbox import InRow
 from memory.turns import Turn
+
+_LISTEN = (
+    "You only listen here. Others of your group have answered the message above; what they said stands before it. "
+    "Write down what you will want to know later. Nothing that you say is sent to anybody."
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,8 @@ class Beginning:
         groups.begin(tx, run, turn, now)
         if plan.state is not None:
             groups.set_state(tx, group.id, plan.state, now)
+        for agent in self.team.observers:
+            begin_part(tx, turn, turn.id, Wanted(agent, "observe", words=_LISTEN), now)
 
 
 def beginning(

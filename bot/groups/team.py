@@ -14,6 +14,7 @@ from memory.turns import Turn
 
 _ASKED_BY_TOOL = {"ballot": "cast_ballot", "choice": "choose_members"}
 DELEGATE = "delegate"
+_SPEAKS = "send_message"
 _SECONDS = 300.0
 """For a part, where the settings say nothing."""
 
@@ -28,6 +29,8 @@ class Team:
     names: Mapping[AgentId, str]
     speakers: tuple[AgentId, ...]
     """All members but observers, active or not."""
+    observers: tuple[AgentId, ...] = ()
+    """Those of them who are active."""
 
     @property
     def leader(self) -> AgentId:
@@ -72,7 +75,15 @@ def team(rows: Rows, group_id: GroupId) -> Team:
         if states[member.agent] == "active"
     )
     names = {agent.id: agent.name for agent in found.values()}
-    return Team(group, stored(group.pattern, group.config), candidates, names, tuple(each.agent for each in members))
+    silent = (each.agent for each in group.members if each.role == "observer")
+    return Team(
+        group=group,
+        settings=stored(group.pattern, group.config),
+        candidates=candidates,
+        names=names,
+        speakers=tuple(each.agent for each in members),
+        observers=tuple(agent for agent in silent if states[agent] == "active"),
+    )
 
 
 def acting(rows: Rows, turn: Turn) -> Agent:
@@ -89,6 +100,8 @@ def acting(rows: Rows, turn: Turn) -> Agent:
         tool = _ASKED_BY_TOOL[part.kind]
         rules = ({"rule": "required_before_exit", "tool": tool}, {"rule": "exit_loop", "tool": tool})
         return replace(agent, tools=(tool,), rules=rules)
+    if part is not None and part.kind == "observe":
+        return replace(agent, tools=tuple(tool for tool in agent.tools if tool != _SPEAKS))
     if member.pattern == "supervisor" and (member.role == "supervisor" or team(rows, turn.group).leader == agent.id):
         return replace(agent, tools=(*agent.tools, DELEGATE))
     return agent

@@ -36,7 +36,7 @@ CREATE TABLE group_parts (
     asked_by INTEGER NOT NULL,         -- the turn that waits for it: the run's, or that of an agent that delegated
     call_id TEXT NOT NULL DEFAULT '',  -- the call by which it was delegated
     agent_id TEXT NOT NULL REFERENCES agents(id),
-    kind TEXT NOT NULL CHECK (kind IN ('answer', 'stage', 'ballot', 'choice', 'task')),
+    kind TEXT NOT NULL CHECK (kind IN ('answer', 'stage', 'ballot', 'choice', 'task', 'observe')),
     stage INTEGER NOT NULL DEFAULT 0,
     attempt INTEGER NOT NULL DEFAULT 1,
     task TEXT NOT NULL DEFAULT '',
@@ -49,4 +49,6 @@ CREATE TABLE group_parts (
     ended_at TEXT
 ) STRICT;
 CREATE INDEX group_parts_run ON group_parts (run_id, turn_id);
+CREATE INDEX group_parts_open ON group_parts (kind) WHERE status = 'running';
+CREATE INDEX turns_parent ON turns (parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX group_parts_call ON group_parts (asked_by, call_id) WHERE call_id <> '';

@@ -1,16 +1,18 @@
 """Groups in the running service: who answers, and that what they remember is in the store, not in the process."""
 
 from pathlib import Path
+from typing import Any
 
 from bot.groups.team import acting
+from bot.models.base import Request
 from memory import turns
 from memory.database import Rows
 from memory.embedding import to_vector
 from memory.ids import TurnId
 from memory.search import Meaning
-from tests.bot.groups.parts import Cast, agents, told
-from tests.bot.parts import BOB, MovableClock, Platform, call, channel, said, says
-from tests.bot.stage import Setting, running
+from tests.bot.groups.parts import Cast, agents, told, who
+from tests.bot.parts import BOB, Held, MovableClock, Platform, call, channel, results, said, says
+from tests.bot.stage import Service, Setting, running, until
 
 THREE = agents("Ant", "Bee", "Cat")
 ROUND = THREE + '[[groups]]\nname = "Round"\nmembers = ["Ant", "Bee", "Cat"]\n'
@@ -55,7 +57,8 @@ async def test_an_observer_is_never_asked_and_a_name_wins_over_the_turn(tmp_path
     async with running(tmp_path, Setting(model, toml=toml)) as service:
         for number, text in enumerate(("hello", "Ant: and you?", "hey bee, again", "@Bee you!", "go on"), 1):
             await service.heard(said(text, number))
-    assert model.asked() == ["Bee", "Cat", "Bee", "Bee", "Bee"]
+    assert [name for name in model.asked() if name != "Ant"] == ["Bee", "Cat", "Bee", "Bee", "Bee"]
+    assert not any("Ant" in text for text in service.platform.texts())
 
 
 async def test_the_words_of_one_are_not_the_others_own(tmp_path: Path) -> None:
@@ -81,6 +84,58 @@ async def test_a_member_may_have_another_model_in_a_group(tmp_path: Path) -> Non
         await service.heard(said("1", 1))
         await service.heard(said("2", 2))
         assert await service.read(models) == ["offline", ""]
+
+
+LISTENING = """
+[[agents]]
+name = "Ant"
+system_prompt = "You are Ant."
+blocks = []
+[[agents]]
+name = "Bee"
+system_prompt = "You are Bee."
+blocks = []
+[[groups]]
+name = "Round"
+members = [{ agent = "Ant", role = "observer" }, "Bee"]
+"""
+
+
+async def test_an_observer_hears_what_was_answered_keeps_notes_and_says_nothing(tmp_path: Path) -> None:
+    notes = call("recall", operation="insert", content="Ann has a newt.", label="newt")
+    speaks = call("send_message", target_type="channel", target="hall", content="I speak!")
+    model = Cast(Ant=[says("", notes), says("", speaks), "Nobody reads this."], Bee=["How nice."])
+    async with running(tmp_path, Setting(model, toml=LISTENING)) as service:
+        await service.heard(said("I have a newt", 1))
+        await until(lambda: _idle(service))
+        assert service.platform.texts() == ["How nice."]
+        assert await service.column("SELECT content FROM archival_entries") == ["Ann has a newt."]
+        assert await service.column("SELECT kind || ' ' || status FROM group_parts") == ["observe done"]
+    assert model.asked() == ["Bee", "Ant", "Ant", "Ant"]
+    assert "How nice." in told(model.of("Ant")[0])
+    assert "There is no tool 'send_message'" in results(model.requests[-1])[-1][0]
+
+
+async def test_an_observer_listens_after_a_crash_and_after_people(tmp_path: Path) -> None:
+    held, platform = Held(says("lost")), Platform(MovableClock())
+
+    class Dies(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Ant" else super()._answer(request)
+
+    async with running(tmp_path, Setting(Dies(), platform=platform, toml=LISTENING)) as service:
+        await service.heard(said("I have a newt", 1))
+        await held.begun.wait()
+        service.crash()
+    model = Cast()
+    async with running(tmp_path, Setting(model, platform=platform, toml=LISTENING)) as service:
+        await until(lambda: _idle(service))
+    assert model.asked() == ["Ant"]
+    assert platform.texts() == ["Bee here."]
+
+
+async def _idle(service: Service) -> bool:
+    return bool(await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0])
 
 
 # -------------------------------------------------------------------------------------------------------------- dynamic

@@ -9,9 +9,13 @@ import pytest
 
 from bot import events
 from bot.models.base import Answer, Request
+from bot.rates import Rates
 from memory import inbox
+from memory.database import Tx
+from memory.erasure import begin_again
+from memory.ids import TurnId
 from tests.bot.groups.parts import Cast, Line, agents, told, who
-from tests.bot.parts import Held, MovableClock, Platform, call, deleted, edited, results, said, says
+from tests.bot.parts import BOB, Held, MovableClock, Platform, call, deleted, edited, results, said, says
 from tests.bot.stage import Setting, running, until
 
 FOUR = agents("Ant", "Bee", "Cat", "Dog")
@@ -178,6 +182,38 @@ async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_
         assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
 
 
+async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path: Path) -> None:
+    held = Held(says("from erased words"))
+
+    class Once(Cast):
+        def _answer(self, request: Request) -> Any:
+            first = who(request) == "Bee" and not held.begun.is_set()
+            return held(request) if first else super()._answer(request)
+
+    def erase(tx: Tx) -> list[TurnId]:
+        ids = [TurnId(row["id"]) for row in tx.all("SELECT id FROM turns WHERE status = 'running' ORDER BY id")]
+        begin_again(tx, ids)
+        return ids
+
+    model = Once()
+    async with running(tmp_path, Setting(model, toml=stages(("a", "Ant", ""), ("b", "Bee", "")))) as service:
+        service.hear(said("go", 1))
+        await held.begun.wait()
+        service.router.moved(service.house, await service.write(erase))
+        await service.settled()
+        assert service.platform.texts() == ["Bee here."]
+        assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
+    assert model.asked() == ["Ant", "Bee", "Ant", "Bee"]
+
+
+async def test_what_members_are_asked_does_not_count_against_the_person(tmp_path: Path) -> None:
+    setting = Setting(Cast(), toml=stages(("a", "Ant Bee Cat", "")), rates=Rates(person=2))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("1", 1))
+        await service.heard(said("2", 2))
+        assert len(service.platform.texts()) == 6
+
+
 # --------------------------------------------------------------------------------------------------------------- voting
 
 
@@ -332,6 +368,25 @@ async def test_what_nobody_can_take_now_is_done_afterwards_and_told(tmp_path: Pa
         await service.heard(said("go", 1))
         assert service.platform.texts() == ["Bee goes on.", "two"]
     assert "A task was left for you while a message here was answered: 2" in told(model.of("Bee")[1])
+
+
+async def test_people_are_answered_before_what_agents_left_for_each_other(tmp_path: Path) -> None:
+    toml = LED.replace("max_delegations = 2", 'max_delegations = 1\nfallback = "queue"')
+    held = Held(says("", call("delegate", "c2", agent="Bee", task="2")))
+
+    class Waits(Cast):
+        def _answer(self, request: Request) -> Any:
+            second = who(request) == "Ant" and len(self.of("Ant")) == 2
+            return held(request) if second else super()._answer(request)
+
+    model = Waits(Ant=[delegates("Bee", "1", "c1"), "Bee goes on.", "To Bob."], Bee=["one", "the task"])
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        service.hear(said("go", 1))
+        await held.begun.wait()
+        service.hear(said("and me?", 2, speaker=BOB))
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["Bee goes on.", "To Bob.", "the task"]
 
 
 async def test_a_crash_while_a_member_works_goes_on_with_that_member_alone(tmp_path: Path) -> None:
