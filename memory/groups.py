@@ -79,9 +79,15 @@ def run(rows: Rows, identifier: TurnId) -> Run | None:
 
 
 def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> None:
-    """Note what a run came to; inside the transaction that ends the turn."""
+    """Note what a run came to; inside the transaction that ends the turn.
+
+    What members said to each other has served and goes; what people read stands in the transcript.
+    """
     sql = "UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?"
     tx.run(sql, (_json(outcome), to_text(now), identifier))
+    served = """UPDATE group_parts SET task = '', output = iif(status = 'done', '', output),
+                detail = json_remove(detail, '$.reason') WHERE run_id = ? AND kind <> 'observe'"""
+    tx.run(served, (identifier,))
 
 
 def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bot.groups.settings import Dynamic
 from bot.groups.team import team
-from memory import messages
+from memory import agents, messages
 from memory.audience import Scope
 from memory.database import Database, Rows
 from memory.ids import GroupId
@@ -36,7 +36,10 @@ async def likeness(
 
 def _compared(rows: Rows, head: InRow) -> tuple[str, list[str]]:
     """The waiting words, and the profiles that they are to be compared with."""
-    found = team(rows, GroupId(head.group or ""))
+    group = GroupId(head.group or "")
+    if agents.group(rows, group).pattern != "dynamic":  # most are not, and need no more than this look
+        return "", []
+    found = team(rows, group)
     settings = found.settings
     if not isinstance(settings, Dynamic) or settings.selector != "capability" or len(found.candidates) < 2:
         return "", []

@@ -65,7 +65,7 @@ def end_part(tx: Tx, material: Material, part: Part, text: str, now: datetime) -
         status, text = "failed", "gave none that is valid"
     elif part.kind in _SILENT_FAILS and not text.strip():
         status, text = "failed", "gave nothing"
-    groups.end_part(tx, part.turn, status, text, now)
+    groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
     turns.hand_uses(tx, part.turn, part.asked_by)
     turns.end(tx, material.turn.id, "done", now)
 

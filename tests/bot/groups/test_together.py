@@ -51,6 +51,7 @@ async def test_each_stage_gets_what_the_one_before_gave_and_the_last_one_speaks(
         assert (row.detail["speaker"], row.detail["reply_to"]) == ("Cat", "1")
         assert await service.column("SELECT content FROM messages WHERE role = 'assistant'") == ["Cat read: True False"]
         assert await service.column("SELECT status FROM group_parts ORDER BY turn_id") == ["done"] * 3
+        assert await service.column("SELECT task || output FROM group_parts") == [""] * 3  # they have served
     assert all("write about newts" in told(request) for request in model.requests)
     assert 'You are the stage "draft" of a pipeline' in told(model.requests[0])
 
@@ -258,7 +259,7 @@ async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted
             "No decision: 2 of the 3 ballots that a decision needs.",
             "Votes: yes 2, no 0",
             "- Ant — yes",
-            "- Bee — no ballot (it failed)",
+            "- Bee — no ballot (gave none that is valid)",
             "- Cat — yes",
             "- Dog — no ballot (too late)",
         ]
