@@ -133,9 +133,12 @@ class Conductor:
     async def _wait(self, sight: _Sight) -> None:
         """Run the parts that are begun, side by side, each to its end or its time limit."""
         running = [part for part in sight.parts if part.status == "running" and part.asked_by == sight.run.id]
-        async with asyncio.TaskGroup() as tasks:
-            for part in running:
-                tasks.create_task(self._run_part(part, sight), name=f"part {part.turn} of run {part.run}")
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for part in running:
+                    tasks.create_task(self._run_part(part, sight), name=f"part {part.turn} of run {part.run}")
+        except ExceptionGroup as several:  # of the store: what a member does wrong is kept with its part
+            raise several.exceptions[0] from several
 
     async def _run_part(self, part: Part, sight: _Sight) -> None:
         turn, name = sight.material.turn, sight.team.names.get(part.agent, "somebody")

@@ -388,7 +388,7 @@ TOGETHER = (
         rule=as_stages(LONG),
         toml=STAGES + TOML,
         points=WORKING | {"group.ask", "group.say"},
-        each=WORKING | {"group.ask"},
+        each=frozenset({"group.ask", "turn.finish"}),
     ),
     _team(
         "led",
@@ -396,7 +396,7 @@ TOGETHER = (
         toml=TEAM + '"supervisor"\n' + TOML,
         speaker="Ant",
         points=WORKING | {"turn.hand", "turn.tool_end"},
-        each=WORKING,
+        each=frozenset({"turn.finish"}),
     ),
     _team(
         "a_late_stage",
