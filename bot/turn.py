@@ -18,7 +18,7 @@ from bot.budgets import Allowed, Rung
 from bot.calling import Caller
 from bot.context import Material
 from bot.errors import ToolError
-from bot.groups.parting import end_part, give_up_part
+from bot.groups.parting import end_part, give_up_part, member_of
 from bot.groups.team import acting
 from bot.kit import Kit
 from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta, Usage
@@ -323,13 +323,26 @@ def _was_shortened(material: Material) -> bool:
 
 
 async def run_part(database: Database, kit: Kit, turn: TurnId, seconds: float, reins: Reins) -> bool:
-    """Run a member's turn to its end; False when it was stopped before. It ends as failed when it takes longer than
-    `seconds` of this process, or fails: what asked for it decides what follows."""
+    """Run a member's turn to its end; False when it was stopped before.
+
+    It ends as failed when it takes longer than `seconds` of this process, or fails: what asked for it decides what
+    follows.
+    """
+    member = await database.read(lambda rows: member_of(rows, turn))
     told = replace(kit, watch=functools.partial(_tell_of_part, kit, turn))
+    kit.watch(member.started)
+    over = await _run_to_end(database, told, turn, seconds, reins)
+    if over:
+        for event in member.ended(await database.read(lambda rows: groups.part(rows, turn))):
+            kit.watch(event)
+    return over
+
+
+async def _run_to_end(database: Database, kit: Kit, turn: TurnId, seconds: float, reins: Reins) -> bool:
     status: Status
     try:
         async with asyncio.timeout(seconds):
-            return await TurnRunner(database, told, turn, reins).run()
+            return await TurnRunner(database, kit, turn, reins).run()
     except TimeoutError:
         status, why = "late", f"took longer than {seconds:g} seconds"
     except (DatabaseBusy, DatabaseFull):

@@ -136,22 +136,11 @@ class Conductor:
         try:
             async with asyncio.TaskGroup() as tasks:
                 for part in running:
-                    tasks.create_task(self._run_part(part, sight), name=f"part {part.turn} of run {part.run}")
+                    seconds = sight.team.seconds(sight.settings, part)
+                    work = run_part(self._db, self._kit, part.turn, seconds, self._reins)
+                    tasks.create_task(work, name=f"part {part.turn} of run {part.run}")
         except ExceptionGroup as several:  # of the store: what a member does wrong is kept with its part
             raise several.exceptions[0] from several
-
-    async def _run_part(self, part: Part, sight: _Sight) -> None:
-        turn, name = sight.material.turn, sight.team.names.get(part.agent, "somebody")
-        role = next((m.role for m in sight.team.group.members if m.agent == part.agent), "regular")
-        self._kit.watch(events.AgentStarted(turn.id, turn.place, part.agent, name, role, part.kind))
-        seconds = sight.team.seconds(sight.settings, part)
-        if not await run_part(self._db, self._kit, part.turn, seconds, self._reins):
-            return
-        ended = await self._db.read(lambda rows: groups.part(rows, part.turn))
-        ok = ended is not None and ended.status == "done"
-        if not ok and ended is not None:
-            self._kit.watch(events.GroupError(turn.id, turn.place, part.agent, ended.output, recoverable=True))
-        self._kit.watch(events.AgentCompleted(turn.id, turn.place, part.agent, name, ok))
 
     async def _say(self, say: Say, sight: _Sight) -> bool:
         """Everything that is said, and that the messages are answered, in one transaction."""

@@ -1,15 +1,18 @@
 """The parts of a run as turns: begun, ended with what the member gave, or given up."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
+from bot import events
 from bot.context import Material
 from bot.groups.stepping import Wanted
 from bot.quoting import plain
 from bot.seeding import ensure_blocks
 from memory import agents, groups, inbox, turns
-from memory.database import Tx
+from memory.database import Rows, Tx
 from memory.groups import Part, Status
-from memory.ids import TurnId
+from memory.ids import PlaceId, TurnId
 from memory.turns import Turn
 
 _SILENT_FAILS = ("stage", "task")
@@ -55,6 +58,40 @@ def _task(wanted: Wanted) -> str:
     said = [f'<quoted from="{name}">\n{plain(text)}\n</quoted>' for name, text in wanted.heard]
     before = ["What the stage before you gave:", *said] if said else []
     return "\n\n".join(filter(None, [wanted.words, *before]))
+
+
+@dataclass(frozen=True)
+class Working:
+    """A member at its part, for those who watch."""
+
+    part: Part
+    place: PlaceId
+    name: str
+    role: str
+
+    @property
+    def started(self) -> events.AgentStarted:
+        part = self.part
+        return events.AgentStarted(part.run, self.place, part.agent, self.name, self.role, part.kind)
+
+    def ended(self, part: Part | None) -> Iterator[events.TurnEvent]:
+        """What there is to tell when it is over; nothing of a part that was taken away meanwhile."""
+        if part is None:
+            return
+        ok = part.status == "done"
+        if not ok:
+            yield events.GroupError(part.run, self.place, part.agent, part.output, recoverable=True)
+        yield events.AgentCompleted(part.run, self.place, part.agent, self.name, ok)
+
+
+def member_of(rows: Rows, turn_id: TurnId) -> Working:
+    """Who works on a part. Raises KeyError when there is no such part."""
+    part, turn = groups.part(rows, turn_id), turns.get(rows, turn_id)
+    if part is None or turn is None:
+        raise KeyError(turn_id)
+    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
+    name = agents.agent(rows, turn.agent).name
+    return Working(part, turn.place, name, "regular" if member is None else member.role)
 
 
 def end_part(tx: Tx, material: Material, part: Part, text: str, now: datetime) -> None:

@@ -444,6 +444,21 @@ async def test_those_who_watch_hear_who_works_and_what_it_came_to(tmp_path: Path
     assert (done.group, done.pattern, done.responses, done.seconds) == ("Team", "pipeline", 1, 0.0)
 
 
+async def test_those_who_watch_hear_of_a_member_that_was_given_a_task_and_of_one_that_failed(tmp_path: Path) -> None:
+    model = Cast(Ant=[delegates("Bee", "count"), "done"], Bee=[RuntimeError("down")])
+    async with running(tmp_path, Setting(model, toml=LED)) as service:
+        await service.heard(said("go", 1))
+        seen = service.events
+    started = next(event for event in seen if isinstance(event, events.AgentStarted))
+    assert (started.name, started.role, started.doing) == ("Bee", "regular", "task")
+    failed = next(event for event in seen if isinstance(event, events.GroupError))
+    assert (failed.message, failed.recoverable) == ("failed (RuntimeError)", True)
+    assert [event.ok for event in seen if isinstance(event, events.AgentCompleted)] == [False]
+    assert results(model.of("Ant")[1]) == [
+        ("It was not done: failed (RuntimeError). Do it yourself, or say so.", False)
+    ]  # fmt: skip
+
+
 async def test_when_nobody_gives_anything_the_message_is_tried_again(tmp_path: Path) -> None:
     model = Cast(Ant=[RuntimeError("down")], Bee=[RuntimeError("down")])
     async with running(tmp_path, Setting(model, toml=group("dynamic", "", '"Ant", "Bee"'))) as service:
