@@ -42,7 +42,7 @@ _SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LENGTH = 8  # 30**8 codes; only those in charge can try one
 _QUEUE = 100  # strangers who wait to be told a code; more are not told one
 _REMEMBERED = 1_000
-_SUBJECT = re.compile(r"[a-z]+:(?:(?:role|guild):)?[0-9]{1,20}")
+_SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
 
 _LET_IN = "You were let in: write to me as you like."
 _OWNER = Approver(PERSON, door="command line")
@@ -267,8 +267,8 @@ class Admission:
 def _require(subject: str) -> None:
     if not _SUBJECT.fullmatch(subject):
         raise UserError(
-            f"{subject!r} names nobody: a person is named like discord:1234, a role like discord:role:1234, "
-            "a server like discord:guild:1234"
+            f"{subject!r} names nobody: a person is named like discord:1234 or bluesky:did:plc:…, "
+            "a role like discord:role:1234, a server like discord:guild:1234"
         )
 
 

@@ -12,6 +12,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.fronts import Desks
 from memory import passed_over, turns
+from memory.admission import Rule
 from memory.clock import Clock
 from memory.faults import commit_point
 from memory.folder import DataFolder
@@ -141,6 +142,7 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         opt=opt,
         answered=answered,
         withheld=choices.withheld,
+        denied=lambda person: desks.community.admission.rules.get(person) is Rule.DENY,
         paused=lambda: desks.steering.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,

@@ -31,6 +31,10 @@ ONLY_IN = {
     "openai": ("bot/models/",),
     "anthropic": ("bot/models/",),
     "pydantic_ai": ("bot/models/",),
+    "atproto_client": ("sources/bluesky/",),
+    "atproto_core": ("sources/bluesky/",),
+    "atproto": ("sources/bluesky/",),
+    "httpx": ("sources/bluesky/", "memory/embedding/", "bot/models/"),
     "pydantic_settings": ("bot/config/",),
     "dotenv": ("bot/config/",),
 }

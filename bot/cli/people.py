@@ -12,7 +12,9 @@ Administer: TypeAlias = Callable[..., None]
 Work: TypeAlias = Callable[..., Coroutine[Any, Any, None]]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Who = Annotated[str, typer.Argument(help="discord:1234 for a person, discord:role:1234, or discord:guild:1234.")]
+Who = Annotated[
+    str, typer.Argument(help="discord:1234 or bluesky:did:… for a person, discord:role:1234, or discord:guild:1234.")
+]
 
 
 def told(operation: str, empty: str, **arguments: Any) -> Work:

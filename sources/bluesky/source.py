@@ -60,6 +60,8 @@ class Wiring:
     answered: Callable[[PersonId], Awaitable[int]]
     """How often a person was answered during the last day."""
     withheld: Callable[[PersonId], bool] = lambda _: False
+    denied: Callable[[PersonId], bool] = lambda _: False
+    """Whether somebody was shut out by command."""
     paused: Callable[[], bool] = lambda: False
     on_ready: Callable[[str], None] = lambda _: None
     clock: Clock = utc_now
@@ -138,10 +140,10 @@ class BlueskySource:
         except WrongPassword:
             raise
         except CallFailed as why:
-            if not self.trouble:
-                log.warning("bluesky_unreachable", reason=why.reason)
-            self.trouble = why.reason
-            return self._pace.failed(why.seconds if isinstance(why, RateLimited) else None)
+            return self._failed(why.reason, why.seconds if isinstance(why, RateLimited) else None)
+        except Exception as why:  # a border: what a server answers must not end the service
+            log.exception("bluesky_look_failed")
+            return self._failed(type(why).__name__)
         if self.trouble:
             log.info("bluesky_reached_again")
             self.trouble = ""
@@ -152,6 +154,12 @@ class BlueskySource:
         wait = self._pace.next(now, self.session.headers)
         due = min((batch.due for batch in self._waiting.values()), default=now + wait)
         return max(min(wait, due - now), 0.02)
+
+    def _failed(self, reason: str, asked: float | None = None) -> float:
+        if not self.trouble:
+            log.warning("bluesky_unreachable", reason=reason)
+        self.trouble = reason
+        return self._pace.failed(asked)
 
     async def look(self, deliver: Deliver) -> None:
         """Read what is new, and deliver what is to be heard of it. Raises CallFailed."""
@@ -229,6 +237,8 @@ class BlueskySource:
             return Why.OPTING
         if self._wiring.paused():
             return Why.PAUSED
+        if self._wiring.denied(person_id(author.did)):
+            return Why.EXCLUDED_PERSON
         why = passed_over(post, self.us, self._settings.filters)
         if why is None and author.is_bot and author.did not in self._settings.filters.friends:
             return None if await self._bot_may_be_answered(author.did) else Why.BOT

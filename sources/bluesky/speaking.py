@@ -11,9 +11,9 @@ from memory.ids import OutboxId, PersonId, PlaceId
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Form, HistoryUnreadable
 from sources.bluesky import richtext
 from sources.bluesky.budget import CREATE, DELETE, Budget
-from sources.bluesky.failures import CallFailed, RateLimited, Refused, Unreachable, as_delivery
+from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
 from sources.bluesky.keys import POSTS, author_of, message_id, person_id, record_key, root_of, uri_and_cid
-from sources.bluesky.records import Post, Reference
+from sources.bluesky.records import Post, Reference, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.watching import Watched
@@ -136,9 +136,11 @@ class BlueskyEndpoint:
         uri, cid = uri_and_cid(message)
         known = self._roots.get(message)
         if known is None:
-            value = (await self._get(uri)).get("value", {})
-            root = value.get("reply", {}).get("root", {"uri": uri, "cid": cid})
-            known = Reference(str(root["uri"]), str(root["cid"])), tuple(value.get("langs", ()))
+            found = await self._get(uri)
+            own = post({**found, "record": found.get("value")})
+            if own is None:
+                raise DeliveryFailed("the post that it goes on from was deleted")
+            known = own.root, own.languages
         return known[0], Reference(uri, cid), known[1]
 
     # ------------------------------------------------------------------ the record
@@ -191,7 +193,7 @@ class BlueskyEndpoint:
                 return there
             raise
         self.budget.spend(CREATE)
-        return message_id(str(answer["uri"]), str(answer["cid"]))
+        return _message(answer)
 
     async def _there(self, delivery: Delivery) -> str | None:
         """The row's record as a message, when it is there."""
@@ -200,7 +202,7 @@ class BlueskyEndpoint:
             found = await self._get(f"at://{self._session.did}/{collection}/{record_key(delivery.id)}")
         except Refused:
             return None
-        return message_id(str(found["uri"]), str(found["cid"]))
+        return _message(found)
 
     async def _get(self, uri: str) -> dict[str, Any]:
         """A record of ours, from our own server."""
@@ -240,3 +242,11 @@ class BlueskyEndpoint:
 
     async def show(self, activity: Activity) -> None:
         """Bluesky shows nobody that somebody writes."""
+
+
+def _message(record: Mapping[str, Any]) -> str:
+    """What a server says of a record, as a message of ours."""
+    uri, cid = record.get("uri"), record.get("cid")
+    if not isinstance(uri, str) or not isinstance(cid, str):
+        raise NoAnswer("Bluesky's answer names no record")
+    return message_id(uri, cid)
