@@ -44,7 +44,8 @@ class _Sought:
     def best(self, most: int) -> list[int]:
         """The rows that are looked at closely: the best by their words, and the nearest."""
         sums = by_words(self.words)
-        return [*dict.fromkeys([*heapq.nlargest(most, sums, key=lambda number: (sums[number], number)), *self.near])]
+        by_sum = heapq.nlargest(most, zip(sums.values(), sums, strict=True))
+        return [*dict.fromkeys([*(number for _, number in by_sum), *self.near])]
 
 
 def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> list[Scored]:

@@ -3,8 +3,9 @@ said elsewhere. BM25's formula, with constants where SQLite's own would take an 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from memory.fulltext import Term
@@ -99,12 +100,13 @@ def signs(
     """The signs of every message in the pool of a talk; `named` is the speaker whom the query names."""
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
+    lengths: dict[int, float] = {}
     for word in words:
         fewer, more = sorted((word.rows, places), key=len)
         found = [number for number in fewer if number in more]
         for number in found:
             turn[number] = turn.get(number, 0.0) + word.weight * share(1, word.rows[number])
-        _spread(word.weight, [places[number] for number in found], window, wide)
+        _spread(word.weight, [places[number] for number in found], lengths, window, wide)
     tops = [max(sums.values(), default=1.0) for sums in (turn, window, wide)]
     usual = _usual(near)
     told: dict[int, Signs] = {}
@@ -129,7 +131,8 @@ def signs(
 
 def total(signs: Signs) -> float:
     """The signs as one number, at least 0."""
-    return max(sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True)), 0.0)
+    parts: Iterable[float] = map(mul, WEIGHTS, signs)
+    return max(sum(parts), 0.0)
 
 
 def nearness(near: Near | None) -> float:
@@ -148,17 +151,21 @@ def _first(*values: float | None) -> float:
     return next((value for value in values if value is not None), 0.0)
 
 
-def _spread(weight: float, found: Sequence[tuple[Stretch, int]], window: Sums, wide: Sums) -> None:
-    """Credit a word to the rows around those that have it, which are given as a stretch and a position in it."""
+def _spread(
+    weight: float, found: Sequence[tuple[Stretch, int]], lengths: dict[int, float], window: Sums, wide: Sums
+) -> None:
+    """Credit a word to the rows around those that have it, which are given as a stretch and a position in it.
+
+    `lengths` keeps those of the windows, which are the same for every word.
+    """
     times: dict[int, int] = {}
-    lengths: dict[int, float] = {}
     credit: dict[int, float] = {}
     for stretch, at in found:
-        first = max(at - WIDE, 0)
-        for number, part in zip(stretch.numbers[first : at + WIDE + 1], _DECAY[first - at + WIDE :], strict=False):
+        first, numbers = max(at - WIDE, 0), stretch.numbers
+        for number, part in zip(numbers[first : at + WIDE + 1], _DECAY[first - at + WIDE :], strict=False):
             credit[number] = credit.get(number, 0.0) + part
-        for near in range(max(at - WINDOW, 0), min(at + WINDOW + 1, len(stretch.numbers))):
-            number = stretch.numbers[near]
+        begin = max(at - WINDOW, 0)
+        for near, number in enumerate(numbers[begin : at + WINDOW + 1], begin):
             times[number] = times.get(number, 0) + 1
             if number not in lengths:
                 lengths[number] = sum(stretch.lengths[max(near - WINDOW, 0) : near + WINDOW + 1]) / (2 * WINDOW + 1)

@@ -94,25 +94,33 @@ class _Reading:
         else:
             last = self.runs[-1][-1].number
         if last is None or number > last:
-            before = self._read("<", number, "DESC", self._reach)
-            if last is not None and before and before[-1].number <= last:
-                self.runs[-1] += [row for row in reversed(before) if row.number > last]
+            found = self._both(number)
+            if last is not None and found and found[0].number <= last:
+                self.runs[-1] += [row for row in found if row.number > last]
             else:
-                self.runs.append(before[::-1])
-            self.runs[-1] += self._read(">=", number, "ASC", self._reach + 1)
+                self.runs.append(found)
             return
         run = self.runs[-1]
         missing = self._reach - sum(row.number > number for row in run[-self._reach :])
         if missing > 0:
-            run += self._read(">", last, "ASC", missing)
+            run += self._read(self._side(">", "ASC"), self._given(last, missing))
 
-    def _read(self, side: str, number: int, order: str, limit: int) -> list[_Row]:
-        found = self._rows.all(
-            f"""SELECT id, created_at, length(search_text) FROM messages WHERE place_id = ? AND id {side} ?
-            AND deleted_at IS NULL AND search_text <> '' AND {self._condition} ORDER BY id {order} LIMIT ?""",
-            (self._place, number, *self._parameters, limit),
-        )
-        return [_Row._make(row) for row in found]
+    def _both(self, number: int) -> list[_Row]:
+        """What lies before and after, with the row itself; at one go, since there are many to be read."""
+        sql = f"SELECT * FROM ({self._side('<', 'DESC')}) UNION ALL SELECT * FROM ({self._side('>=', 'ASC')})"
+        found = self._read(sql, (*self._given(number, self._reach), *self._given(number, self._reach + 1)))
+        before = sum(row.number < number for row in found)
+        return found[:before][::-1] + found[before:]
+
+    def _side(self, side: str, order: str) -> str:
+        return f"""SELECT id, created_at, length(search_text) FROM messages WHERE place_id = ? AND id {side} ?
+            AND deleted_at IS NULL AND search_text <> '' AND {self._condition} ORDER BY id {order} LIMIT ?"""
+
+    def _given(self, number: int, limit: int) -> tuple[str | int, ...]:
+        return (self._place, number, *self._parameters, limit)
+
+    def _read(self, sql: str, parameters: tuple[str | int, ...]) -> list[_Row]:
+        return [_Row(*row) for row in self._rows.all(sql, parameters)]
 
 
 def _sessions(run: list[_Row]) -> list[Stretch]:
