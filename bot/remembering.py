@@ -38,6 +38,7 @@ from memory.database import Rows, Tx
 from memory.errors import BlockCorrupt
 from memory.faults import commit_point
 from memory.ids import BlockId, ConstellationId
+from memory.past import Past
 from sources.terminal import PERSON
 
 T = TypeVar("T")
@@ -149,10 +150,21 @@ class Remembering:
         return await self._done(asking, name, lambda _tx, _named, edit: step(edit, writer))
 
     async def revert(self, asking: Asking, name: str, whose: str, since: str) -> dict[str, Any]:
-        """Take back what one writer changed since a version or a time, and keep what others wrote."""
+        """Take back what one writer changed since a version or a time, and keep what others wrote.
+
+        A long past takes its time: it is replayed by a reader, and only what changed meanwhile makes the writer do it.
+        """
+
+        def replay(rows: Rows) -> tuple[BlockId, Past]:
+            named, past = named_past(rows, asking.scope, name)
+            return named.block.id, past.rewoven()
+
+        replayed, known = await self._read(replay)
 
         def change(tx: Tx, named: Named, edit: Edit) -> Done:
-            past = past_of_block(tx, named.block.id)
+            block = named.block.id
+            same = block == replayed and version_of(tx, block) == known.version
+            past = known if same else past_of_block(tx, block)
             writer = writer_called(writer_names(tx, past, asking.scope), past, whose)
             return block_history.revert(edit, past, writer, version_before(past, since, self.clock()))
 

@@ -54,6 +54,11 @@ class Past:
         """Everything that ever stood there; raises BlockCorrupt when the changes do not fit together."""
         return Weave(self.start, self.text, self.steps)
 
+    def rewoven(self) -> "Past":
+        """The same with its weave made here and now, on the thread that may take the time."""
+        _ = self.weave
+        return self
+
     def text_at(self, version: int) -> str:
         """The text at a version. Raises Refused for one that is not known."""
         self.require(version)
