@@ -22,6 +22,7 @@ from bot.damage import DamageWatch
 from bot.desk import Desk
 from bot.embedding import Embedding, open_embedding
 from bot.errors import ConfigError
+from bot.folders import Folders
 from bot.fronts import Desks, connect_fronts
 from bot.granting import Granting
 from bot.halting import Halt
@@ -208,6 +209,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         Talking(approvals, steering, router.receive),
         open_agenda(config, approvals, schedule, community.privacy.choices, house.notices),
         open_backups(config, approvals, schedule),
+        Folders(*store, ground.folder.path, clock),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)

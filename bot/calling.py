@@ -114,7 +114,7 @@ class Caller:
         live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
         message = live[-1] if live else None
         now, checkpoints = self._kit.clock(), self._kit.checkpoints
-        return ToolContext(material.turn, material.agent, message, now, permit, meaning, checkpoints)
+        return ToolContext(material.turn, material.agent, message, now, self._db, permit, meaning, checkpoints)
 
     async def _perform(self, tool: Tool, arguments: Arguments, use: Use, about: ToolContext) -> None:
         call = use.call

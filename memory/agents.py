@@ -32,6 +32,8 @@ class Agent:
     """Tool rules as configured, each {"rule", "tool", ...}."""
     status: Status = "active"
     """Who is archived never answers; what they remember stays."""
+    files: Literal["", "read", "read_write"] = ""
+    """The most that it may do in any of the folders that it has."""
 
     @property
     def consent(self) -> frozenset[str]:
@@ -159,27 +161,31 @@ def new_group_id() -> GroupId:
     return GroupId(new_id("grp"))
 
 
+_AGENTS = """SELECT *, (SELECT max(access) FROM folder_attachments f WHERE f.agent_id = agents.id) AS files
+             FROM agents WHERE """  # 'read_write' is the greater of the two
+
+
 def agent(rows: Rows, identifier: AgentId) -> Agent:
     """The agent of that id; raises KeyError when there is none."""
-    row = rows.one("SELECT * FROM agents WHERE id = ?", (identifier,))
+    row = rows.one(f"{_AGENTS} id = ?", (identifier,))
     if row is None:
         raise KeyError(identifier)
     return _agent(row)
 
 
 def agent_named(rows: Rows, name: str) -> Agent | None:
-    row = rows.one("SELECT * FROM agents WHERE name = ?", (name,))
+    row = rows.one(f"{_AGENTS} name = ?", (name,))
     return None if row is None else _agent(row)
 
 
 def agents(rows: Rows) -> list[Agent]:
     """Those that are not archived, by name."""
-    return [_agent(row) for row in rows.all("SELECT * FROM agents WHERE status <> 'archived' ORDER BY name")]
+    return [_agent(row) for row in rows.all(f"{_AGENTS} status <> 'archived' ORDER BY name")]
 
 
 def every_agent(rows: Rows) -> list[Agent]:
     """All of them, the archived ones too, by name."""
-    return [_agent(row) for row in rows.all("SELECT * FROM agents ORDER BY name")]
+    return [_agent(row) for row in rows.all(f"{_AGENTS} 1 ORDER BY name")]
 
 
 def group(rows: Rows, identifier: GroupId) -> Group:
@@ -262,4 +268,5 @@ def _agent(row: Row) -> Agent:
         config=json.loads(row["config"]),
         rules=tuple(json.loads(row["tool_rules"])),
         status=row["status"],
+        files=row["files"] or "",
     )

@@ -23,6 +23,11 @@ def print_lines(lines: Sequence[str]) -> None:
     _print("\n".join(lines))
 
 
+def print_passing(line: str) -> None:
+    """Print how far something has come, on a terminal: the next line that is printed takes its place."""
+    _console().print(line, markup=False, end="\r")
+
+
 def print_data(data: Any) -> None:
     """Print one JSON document. Raises UserError when standard output takes nothing."""
     _print(json.dumps(data, ensure_ascii=not streams.says_everything(), indent=2))

@@ -60,6 +60,7 @@ TOOLS = (
 )
 """Every tool there is; an agent has all of them unless its table names some. Bluesky's and the web's are there when
 they are configured."""
+FOLDER_TOOLS = frozenset(("file", "file_write"))  # an agent has them by its folders
 DEFAULT_PROMPT = """\
 You are {name}, a companion with a memory of your own. Your core blocks are always before you; older talk and notes \
 are found with `search` and `recall`. Write down what will matter later with `context` and `recall`, in few words and \
@@ -195,7 +196,7 @@ class Agent(Section):
     @validate_model(mode="after")
     def _rules_name_tools(self) -> "Agent":
         for rule in self.rules:
-            if unknown := sorted(rule.named - set(self.tools)):
+            if unknown := sorted(rule.named - set(self.tools) - FOLDER_TOOLS):
                 known = ", ".join(self.tools)
                 raise ValueError(f'rules that name tools of this agent ({known}), not "{unknown[0]}"')
         return self

@@ -11,6 +11,7 @@ from bot.tools.bluesky import BlueskyTool
 from bot.tools.calculator import CalculateTool
 from bot.tools.context import ContextTool
 from bot.tools.coord import CoordTool
+from bot.tools.file import FileTool, FileWriteTool
 from bot.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.tools.recall import RecallTool
 from bot.tools.reminders import RemindersTool
@@ -20,6 +21,9 @@ from bot.tools.tasks import TasksTool
 from memory.agents import Agent
 from memory.ids import PersonId
 from sources.base import Endpoint
+
+_BY_FOLDERS = {"": (), "read": ("file",), "read_write": ("file", "file_write")}
+"""The tools that come with the folders of an agent, and go with them."""
 
 
 def _alone(person: PersonId) -> tuple[PersonId, ...]:
@@ -41,11 +45,12 @@ def make_tools(
     agenda = RemindersTool(zone, selves), TasksTool(zone, selves)
     usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints), *agenda)
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
+    files: tuple[Tool, ...] = (FileTool(), FileWriteTool())
     bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints),)
 
     def tools(agent: Agent) -> Toolset:
-        there = (*usual, *grouped, *(bluesky if BLUESKY in endpoints else ()), *more)
-        return Toolset.of(there, agent.tools, Rules.of(agent).operations())
+        there = (*usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)
+        return Toolset.of(there, (*agent.tools, *_BY_FOLDERS[agent.files]), Rules.of(agent).operations())
 
     return tools
 

@@ -20,7 +20,7 @@ from bot.policy import Caution
 from memory.agents import Agent
 from memory.audience import Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
-from memory.database import Rows, Tx
+from memory.database import Database, Rows, Tx
 from memory.ids import MessageId, TurnId
 from memory.requests import Permit
 from memory.search import Nearness
@@ -50,6 +50,8 @@ class ToolContext:
     message: MessageId | None
     """The newest message that the turn answers."""
     now: datetime
+    database: Database
+    """Where the turn stands: for an `OutsideTool`, which runs in no transaction of its caller."""
     permit: Permit | None = None
     """The yes under which the call is made, if it took one (`memory.requests.require`)."""
     meaning: Nearness | None = None

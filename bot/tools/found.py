@@ -3,12 +3,19 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bot.tools.base import UseKind
 from memory import inbox, messages
 from memory.archival import Entry
 from memory.clock import to_text
 from memory.database import Rows
 from memory.ids import PlaceId
+from memory.search import Hit
 from memory.turns import Turn
+
+
+def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
+    """The memories among hits; passages of files are none."""
+    return tuple((hit.kind, hit.id) for hit in hits if hit.kind != "passage" and hit.kind != "event")
 
 
 def entry_data(rows: Rows, entry: Entry, turn: Turn) -> dict[str, Any]:

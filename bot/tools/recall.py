@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
-from bot.tools.found import entry_data, lines_of, place_data
+from bot.tools.found import entry_data, lines_of, place_data, uses_of
 from memory import archival, inbox
 from memory.archival import NewEntry, Origin
 from memory.clock import to_text
@@ -156,5 +156,4 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
     counted = searchable(rows, query, turn.scope)
     nothing = ", ".join(f"{count} {domain}" for domain, count in counted.items())
     text = lines_of(data) or f"Nothing was found. Searched: {nothing}."
-    used = ((hit.kind, hit.id) for hit in hits if hit.kind != "event" and hit.kind != "passage")
-    return Outcome(text, {"hits": data}, tuple(used))
+    return Outcome(text, {"hits": data}, uses_of(hits))

@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, Field
 
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
-from bot.tools.found import entry_data, lines_of, place_data
+from bot.tools.found import entry_data, lines_of, place_data, uses_of
 from memory import archival, inbox, messages
 from memory.clock import to_text
 from memory.database import Rows
@@ -76,11 +76,7 @@ class SearchTool:
         counted = searchable(rows, query, turn.scope)
         searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
         text = lines_of(found) or _nothing(searched)
-        return Outcome(
-            text,
-            {"hits": found, "searched": searched},
-            tuple((hit.kind, hit.id) for hit in hits if hit.kind != "event" and hit.kind != "passage"),
-        )
+        return Outcome(text, {"hits": found, "searched": searched}, uses_of(hits))
 
 
 def _utc(moment: datetime | None) -> datetime | None:

@@ -93,6 +93,17 @@ def opened(root: Path, path: str) -> Iterator[OpenFile]:
             os.close(descriptor)
 
 
+def exists(root: Path, path: str) -> bool:
+    """Whether anything has that name. Raises `Refused` when its directory is not there."""
+    *directories, name = parts_of(path)
+    with _directory(root, directories, path) as directory:
+        try:
+            os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
+
+
 def walk(root: Path) -> Iterator[Seen]:
     """The plain files below the directory, hidden ones and links left out, in order of their names.
 

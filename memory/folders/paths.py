@@ -7,6 +7,7 @@ from memory.errors import Refused
 
 MAX_PATH = 400  # characters
 _MAX_DEPTH = 16
+_MAX_NAME = 255  # bytes, on every usual file system
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
@@ -43,7 +44,15 @@ def plain_name(name: str) -> bool:
     """Whether a name is shown as it is: no control, direction or invisible characters, no backslash, fit for a disk."""
     unseen = any(unicodedata.category(character)[0] == "C" for character in name)
     broken = any(unicodedata.category(character) in ("Zl", "Zp") for character in name)
-    return not (unseen or broken or "\\" in name or name != name.strip()) and 0 < len(name.encode()) <= 255
+    return not (unseen or broken or "\\" in name or name != name.strip()) and 0 < len(name.encode()) <= _MAX_NAME
+
+
+def flat_name(name: str) -> str:
+    """The name of a file that somebody gave, as one that can stand in a folder."""
+    flat = clean(name).replace("\\", "_").replace("/", "_").lstrip(". ")
+    while len(flat.encode()) > _MAX_NAME:
+        flat = flat[1:]  # the end says what kind of file it is
+    return flat.strip() or "file"
 
 
 def clean(name: str) -> str:

@@ -7,6 +7,7 @@ Files come as blocks of bytes, wherever from. A line is kept up to a number of b
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import regex
 
@@ -23,6 +24,9 @@ SEARCHED_BYTES = 1 << 16
 """Of a line that a pattern is looked for in."""
 _PATTERN_CHARACTERS = 300
 _SNIFFED = 8_192  # bytes at the beginning that tell text from anything else
+
+
+Pattern: TypeAlias = "regex.Pattern[str]"
 
 
 class TooSlow(Refused):
@@ -151,7 +155,7 @@ def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -
     return Window(first, end, "\n".join(taken), first > 1, more, None if more else end)
 
 
-def compiled(pattern: str) -> "regex.Pattern[str]":
+def compiled(pattern: str) -> Pattern:
     """A pattern that somebody wrote. Raises `Refused` for one that is none."""
     if not 0 < len(pattern) <= _PATTERN_CHARACTERS:
         raise Refused(f"a pattern has 1 to {_PATTERN_CHARACTERS} characters")
@@ -161,9 +165,7 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
         raise Refused(f"{pattern!r} is no regular expression: {error}") from error
 
 
-def matching(
-    pattern: "regex.Pattern[str]", path: str, blocks: Callable[[], Iterable[bytes]], deadline: float
-) -> Iterator[Match]:
+def matching(pattern: Pattern, path: str, blocks: Callable[[], Iterable[bytes]], deadline: float) -> Iterator[Match]:
     """The lines of a file that a pattern is found in. Raises `TooSlow` at the deadline."""
     for line in lines(until(blocks(), deadline), kept=SEARCHED_BYTES):
         left = deadline - time.monotonic()
