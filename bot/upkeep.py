@@ -8,6 +8,7 @@ from bot.agenda import Agenda
 from bot.approving import Approvals
 from bot.backups import BACKUP, Backups
 from bot.config import Config
+from bot.groups.sleeptime import look_all
 from bot.notices import Notices
 from bot.privacy import Choices
 from bot.reminding import Reminding
@@ -27,6 +28,7 @@ _TIDY_AFTER = timedelta(days=90)
 
 OPTIMISE = "upkeep.search"
 TIDY = "upkeep.jobs"
+SLEEPTIME = "sleeptime"
 
 
 def standing(zone: str) -> tuple[Standing, ...]:
@@ -35,6 +37,7 @@ def standing(zone: str) -> tuple[Standing, ...]:
         Standing(BACKUP, Cron("20 4 * * *", zone)),
         Standing(OPTIMISE, Cron("20 3 * * *", zone)),
         Standing(TIDY, Cron("40 3 * * 0", zone)),
+        Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
     )
 
 
@@ -49,6 +52,7 @@ class Upkeep:
         """Make the kinds known."""
         kinds.add(Working(OPTIMISE, self.optimise))
         kinds.add(Queueing(TIDY, self.tidy))
+        kinds.add(Queueing(SLEEPTIME, self.look_after_groups))
 
     async def optimise(self, firing: Firing) -> str:
         """Merge what full-text indexes keep in pieces, and let SQLite look at its statistics."""
@@ -60,6 +64,11 @@ class Upkeep:
         """Forget jobs that ended long ago; they hold no words."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         return Done(f"{gone} jobs that ended {_TIDY_AFTER.days} days ago are forgotten")
+
+    def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
+        """See whether something in sleeptime groups calls for a turn of theirs, and queue it."""
+        fired = look_all(tx, firing.now)
+        return Done(f"fired: {', '.join(fired)}" if fired else "nothing called for a turn")
 
 
 def open_agenda(config: Config, approvals: Approvals, schedule: Schedule, choices: Choices, notices: Notices) -> Agenda:

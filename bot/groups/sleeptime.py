@@ -16,15 +16,13 @@ import structlog
 from bot.groups.settings import Sleeptime
 from bot.groups.team import Team, team
 from bot.groups.triggers import Facts, Fired, Predicate, exceeding, holding
-from memory import blocks, events, groups, inbox, talk
+from memory import agents, blocks, events, groups, inbox, talk
 from memory.audience import OWNER, PUBLIC, Scope, Trust
 from memory.blocks import BlockType
 from memory.clock import from_text, to_text
-from memory.database import Database, Rows, Tx
-from memory.faults import commit_point
+from memory.database import Rows, Tx
 from memory.ids import GroupId, PlaceId, place_source
 
-_TICK = commit_point("group.tick")
 _READ = 2_000
 """Messages that one look reads at most; more than any threshold that makes sense."""
 _EARLY = timedelta(seconds=40)
@@ -43,10 +41,14 @@ class Tick:
     place: PlaceId | None = None
 
 
-async def tick(database: Database, group: GroupId, now: datetime) -> Tick:
-    """Look, if it is time. When something fired, the caller wakes the lane (`Router.answer`). KeyError for no group."""
+def look_all(tx: Tx, now: datetime) -> list[str]:
+    """Look after every sleeptime group for which it is time; what fired, as "group: trigger".
+
+    The turns that follow wait in the inbox: the caller has them taken up (`Router.resume`).
+    """
     predicates = offered()
-    return await database.write(_TICK, lambda tx: look(tx, group, now, predicates))
+    sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
+    return [f"{group.name}: {name}" for group in sleeping for name in look(tx, group.id, now, predicates).fired]
 
 
 def offered() -> dict[str, Predicate]:

@@ -14,7 +14,6 @@ EXEMPT = {
     "turn.tool_begin": "only a tool that leaves the process begins by a step of its own",
     "tool.outside": "the files of a folder that was attached, the web where it is switched on, and halting",
     "group.again": "forgets what members who all failed were asked, so that the next try asks them again",
-    "group.tick": "a look of a sleeptime group, which no message causes; one transaction with what follows from it",
     # Owners' commands, not messages.
     "inbox.revive": "`carina inbox retry`",
     # `tests/service/test_undelivered.py` kills the command at its write, and the service while it sends again.

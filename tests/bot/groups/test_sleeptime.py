@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from bot.groups.settings import Trigger
-from bot.groups.sleeptime import look, number_in
+from bot.groups.sleeptime import look_all, number_in
 from bot.groups.triggers import Facts, exceeding, holding
-from memory import agents as stored_agents
-from memory.database import Tx
-from memory.ids import GroupId
+from bot.schedule import Schedule
+from bot.upkeep import Upkeep, standing
 from memory.talk import Spoken
+from scheduler.jobs import Kinds
+from scheduler.runner import Runner
 from tests.bot.groups.parts import Cast, agents, told
 from tests.bot.parts import NOON, MovableClock, Platform, channel, said
 from tests.bot.stage import Service, Setting, running
@@ -123,18 +124,28 @@ def test_a_number_is_read_from_the_lines_of_a_block() -> None:
     assert number_in("stress:\ndistress: 3", "stress") is None
 
 
-async def ticked(service: Service) -> tuple[str, ...]:
-    """One look of the group, as a job does it."""
-
-    def work(tx: Tx) -> tuple[GroupId, tuple[str, ...]]:
-        night = next(each.id for each in stored_agents.groups(tx) if each.name == "Night")
-        return night, look(tx, night, service.clock(), {}).fired
-
-    group, fired = await service.write(work)
-    if fired:
-        service.router.answer(service.house, DEN.id, group)
-        await service.settled()
+async def ticked(service: Service) -> list[str]:
+    """What fires at one look of the house's own job; what follows is done then."""
+    fired = await service.write(lambda tx: look_all(tx, service.clock()))
+    service.router.resume(service.house)
+    await service.settled()
     return fired
+
+
+async def test_the_house_s_own_job_looks_every_five_minutes(tmp_path: Path) -> None:
+    clock = MovableClock()
+    setting = Setting(Cast(), clock, Platform(clock), toml=agents("Ant", "Bee") + NIGHT)
+    async with running(tmp_path, setting) as service:
+        runner = Runner(service.constellations, Kinds(), clock, service.router.resume)
+        Upkeep(service.constellations, clock).add(runner.kinds)
+        people, kept = service.approvals.people, standing("UTC")
+        await Schedule(service.constellations, service.house, people, clock, runner, kept).prepare()
+        clock.forward(300)
+        await runner.tick()
+        row = "SELECT last_outcome, last_detail FROM jobs WHERE id = 'sleeptime'"
+        assert [tuple(each) for each in await service.rows(row)] == [("run", "nothing called for a turn")]
+        (state,) = await service.column("SELECT state FROM group_states")
+        assert json.loads(state)["checked"], "the group was looked after"
 
 
 async def talk(service: Service, first: int, count: int) -> None:
@@ -149,19 +160,19 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
     setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + NIGHT)
     async with running(tmp_path, setting) as service:
         await service.heard(said("hello den", 500, DEN, at=clock()))
-        assert await ticked(service) == ()  # the first look only notes the time
+        assert await ticked(service) == []  # the first look only notes the time
         await talk(service, 1, 19)
         clock.forward(20 * 60)
-        assert await ticked(service) == ()
+        assert await ticked(service) == []
         await talk(service, 20, 1)
-        assert await ticked(service) == ()  # too early for the next look
+        assert await ticked(service) == []  # too early for the next look
     async with running(tmp_path, setting) as service:  # what was counted stands in the store
         clock.forward(20 * 60)
-        assert await ticked(service) == ("sync",)
+        assert await ticked(service) == ["Night: sync"]
         assert platform.texts(DEN.id)[-1] == "I looked after you."
         assert [row.detail["speaker"] for row in await service.outbox()][-1] == "Bee"
         clock.forward(20 * 60)
-        assert await ticked(service) == ()  # counted anew
+        assert await ticked(service) == []  # counted anew
     assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
 
 
@@ -171,19 +182,14 @@ async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing
     toml = agents("Ant", "Bee").replace("blocks = []", mood, 1) + NIGHT.replace("discord:77", "terminal:local") + MOOD
     model = Cast(Bee=[""])
     async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.write(lambda tx: _look(tx, service))
+        await service.write(lambda tx: look_all(tx, service.clock()))
         service.clock.forward(1200)
-        assert (await service.write(lambda tx: _look(tx, service))) == ()  # it was high at the first look
+        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == []  # it was high at the first look
         await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 3' WHERE label = 'mood'"))
         service.clock.forward(1200)
-        assert (await service.write(lambda tx: _look(tx, service))) == ()
+        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == []
         await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 9' WHERE label = 'mood'"))
         service.clock.forward(1200)
-        assert (await service.write(lambda tx: _look(tx, service))) == ("stress",)
+        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == ["Night: stress"]
         (state,) = await service.column("SELECT state FROM group_states")
         assert json.loads(state)["above"] == ["stress"]
-
-
-def _look(tx: Tx, service: Service) -> tuple[str, ...]:
-    night = next(each.id for each in stored_agents.groups(tx) if each.name == "Night")
-    return look(tx, night, service.clock(), {}).fired
