@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Any, TypeVar
 
-from bot import policy, reminding
+from bot import planning, policy, reminding
 from bot.errors import ToolError, UserError
+from bot.planning import Plan
 from bot.policy import Action, Approver, People
 from bot.reminding import Wanted
 from bot.schedule import Schedule
 from bot.tools.tasks import lines, meant
 from bot.when import read_when
-from memory import person_times, reminders, tasks
+from memory import appointments, person_times, reminders, tasks
 from memory.audience import OWNER, Scope, Trust
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
@@ -135,6 +136,34 @@ class Agenda:
 
         return await self._change(work)
 
+    # ------------------------------------------------------------------ events
+
+    async def add_event(self, given: Plan, who: Approver) -> str:
+        """Write an event down; gives words for who asked. Raises UserError."""
+        self._check(who)
+        selves = self.people.selves(who.person)
+        kept = await self._change(lambda tx: planning.plan(tx, given, selves, self.zone, self.clock()))
+        self.schedule.changed()
+        return "\n".join(planning.lines([(kept.starts_at, kept)]))
+
+    async def events(self, who: Approver, scope: Scope, days: int = 31) -> list[str]:
+        """What comes in somebody's calendar, as far as it may be spoken of where they ask, as lines."""
+        selves = self.people.selves(who.person)
+        found = await self._read(lambda rows: appointments.listing(rows, scope, selves))
+        return planning.lines(planning.coming(found, self.clock(), days))
+
+    async def cancel_event(self, which: str, who: Approver, scope: Scope) -> str:
+        """Take an event out; gives words for who asked. Raises UserError."""
+
+        def work(tx: Tx) -> str:
+            event = planning.meant(appointments.listing(tx, scope, self.people.selves(who.person)), which)
+            appointments.cancel(tx, event, self.clock())
+            return f"Cancelled: {event.title}"
+
+        words = await self._change(work)
+        self.schedule.changed()
+        return words
+
     # ------------------------------------------------------------------ clocks
 
     async def times(self, who: Approver) -> str:
@@ -172,6 +201,9 @@ class Agenda:
             "tasks.list": self.owner_tasks,
             "tasks.end": self.owner_end,
             "quiet": self.owner_quiet,
+            "events.add": self.owner_plan,
+            "events.list": self.owner_events,
+            "events.cancel": self.owner_cancel_event,
         }
 
     async def owner_remind(self, text: str, when: str) -> list[dict[str, Any]]:
@@ -219,6 +251,24 @@ class Agenda:
         """One is done, or not wanted any more."""
         status = Status.CANCELLED if cancelled else Status.COMPLETED
         return [{"text": await self.end_task(which, _OWNER, _OWNERS, status=status)}]
+
+    async def owner_plan(
+        self, title: str, when: str, ends: str = "", minutes: int = planning.REMINDER_MINUTES
+    ) -> list[dict[str, Any]]:
+        """Write an event of the owner's down."""
+        wanted = Wanted(title, when, PERSON, PLACE.id, _OWNERS, Trust.OWNER)
+        return [{"text": await self.add_event(Plan(wanted, ends, minutes), _OWNER)}]
+
+    async def owner_events(self, days: int = 31) -> list[dict[str, Any]]:
+        """What comes in the owner's calendar."""
+        selves = self.people.selves(PERSON)
+        found = await self._read(lambda rows: appointments.listing(rows, _OWNERS, selves))
+        comes = planning.coming(found, self.clock(), days)
+        return [{"id": str(each.id), "at": to_text(at), "text": each.title} for at, each in comes]
+
+    async def owner_cancel_event(self, which: str) -> list[dict[str, Any]]:
+        """Take one out."""
+        return [{"text": await self.cancel_event(which, _OWNER, _OWNERS)}]
 
     async def owner_quiet(
         self, zone: str | None = None, begin: str | None = None, end: str | None = None

@@ -43,6 +43,7 @@ WORDS = {
     "steering": "decisions of yours about channels and sources",
     "reminders": "things to remind you of",
     "tasks": "tasks of yours",
+    "events": "events of yours",
     "times": "your time zone and quiet hours",
     "jobs": "times at which something is to be said to you",
     "activity": "notes of what agents did in talks with you",

@@ -183,8 +183,8 @@ class Reminding:
         return None if quiet is None else quiet.until(now)
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
-        place, audience, mention = self._where(tx, reminder)
         person = reminder.person or PersonId("")
+        place, audience, mention = self.where(tx, person, reminder.place, reminder.audience)
         detail = {"press": {"kind": REMIND, "id": reminder.id, "offers": list(OFFERS)}}
         if mention and place_source(place) == "discord":
             text = f"<@{person.partition(':')[2]}> {text}"
@@ -200,20 +200,18 @@ class Reminding:
         )
         outbox.add(tx, row, now)
 
-    def _where(self, rows: Rows, reminder: Reminder) -> tuple[PlaceId, Audience, bool]:
-        """Where it is said, who hears it there, and whether its person has to be named."""
-        if reminder.place == PLACE.id:
+    def where(self, rows: Rows, person: PersonId, place: PlaceId, heard_by: Audience) -> tuple[PlaceId, Audience, bool]:
+        """Where it is said what was set in a place before these ears: who hears it, and whether to name its person."""
+        if place == PLACE.id:
             return self.notices.place, OWNER, False
-        person = reminder.person or PersonId("")
         source, _, name = person.partition(":")
         own = PlaceId(f"{source}:user:{name}")
-        known = inbox.place(rows, reminder.place)
+        known = inbox.place(rows, place)
         if known is not None and known.kind != "direct":
             hearers = Scope(known.audience, frozenset(known.within))
-            if hearers.may_use(reminder.audience):
+            if hearers.may_use(heard_by):
                 return known.id, known.audience, True
-        audience = OWNER if reminder.audience == OWNER else person_audience(person)
-        return own, audience, False
+        return own, OWNER if heard_by == OWNER else person_audience(person), False
 
 
 def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> NewJob:

@@ -10,6 +10,7 @@ from bot.backups import BACKUP, Backups
 from bot.config import Config
 from bot.groups.sleeptime import look_all
 from bot.notices import Notices
+from bot.planning import Announcing
 from bot.privacy import Choices
 from bot.reminding import Reminding
 from bot.schedule import Schedule, Standing
@@ -79,7 +80,9 @@ def open_agenda(config: Config, approvals: Approvals, schedule: Schedule, choice
         chosen = choices.of(person)
         return chosen is not None and chosen[0] is Choice.OPTED_OUT
 
-    Reminding(notices, zone, opted_out, people.selves).add(schedule.runner.kinds)
+    reminding = Reminding(notices, zone, opted_out, people.selves)
+    reminding.add(schedule.runner.kinds)
+    Announcing(reminding).add(schedule.runner.kinds)
     house, clock = approvals.house, approvals.clock
     return Agenda(approvals.constellations, house, people, clock, schedule, zone, choices.withheld)
 

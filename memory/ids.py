@@ -33,6 +33,7 @@ GrantId = NewType("GrantId", int)
 ErasureId = NewType("ErasureId", int)
 TaskId = NewType("TaskId", int)
 ReminderId = NewType("ReminderId", int)
+EventId = NewType("EventId", int)
 
 _EPOCH_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
 _SEQUENCE_BITS = 12

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from memory import (
     activity,
     admission,
+    appointments,
     archival,
     block_log,
     budgets,
@@ -72,6 +73,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("coordination", coordination, "coordination_tasks", "handoff_notes", "handoff_reads", "notable_events"),
     _store("reminders", reminders, "reminders"),
     _store("tasks", tasks, "tasks"),
+    _store("events", appointments, "events"),
     _store("times", person_times, "person_times"),
     _store(
         "blocks",

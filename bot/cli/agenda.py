@@ -13,6 +13,7 @@ def add_agenda(app: typer.Typer, administer: Administer) -> None:
     """Put the commands into the program."""
     _add_reminders(app, administer)
     _add_tasks(app, administer)
+    _add_events(app, administer)
 
     @app.command("quiet")
     def quiet(
@@ -90,3 +91,32 @@ def _add_tasks(app: typer.Typer, administer: Administer) -> None:
     ) -> None:
         """A task is done."""
         administer(told("tasks.end", "", which=which, cancelled=cancelled), as_json)
+
+
+def _add_events(app: typer.Typer, administer: Administer) -> None:
+    group = typer.Typer(help="What happens when.")
+    app.add_typer(group, name="events")
+
+    @group.command("add")
+    def events_add(
+        title: Annotated[str, typer.Argument(help="What happens.")],
+        when: Annotated[str, typer.Argument(help='When it begins, as "friday at 18:00", "every monday at 8".')],
+        ends: Annotated[str, typer.Option(help='When it ends, as "at 19:30".')] = "",
+        minutes: Annotated[int, typer.Option(min=-1, max=44_640, help="Told so long before; -1: not.")] = 15,
+        as_json: Json = False,
+    ) -> None:
+        """Write an event down; you are told before it."""
+        administer(told("events.add", "", title=title, when=when, ends=ends, minutes=minutes), as_json)
+
+    @group.command("list")
+    def events_list(days: Annotated[int, typer.Option(min=1, max=3_660)] = 31, as_json: Json = False) -> None:
+        """Show what comes, the next first."""
+        administer(told("events.list", "Nothing is planned.", days=days), as_json)
+
+    @group.command("cancel")
+    def events_cancel(
+        which: Annotated[str, typer.Argument(metavar="EVENT", help="Its id, or words of its title.")],
+        as_json: Json = False,
+    ) -> None:
+        """Take an event out, with its repetitions."""
+        administer(told("events.cancel", "", which=which), as_json)

@@ -50,6 +50,7 @@ TOOLS = (
     "context",
     "coord",
     "emergency_halt",
+    "events",
     "recall",
     "reminders",
     "search",

@@ -1,4 +1,4 @@
-"""`/remind`, `/tasks` and `/quiet`, and the buttons under reminders. All answers are seen by one person."""
+"""`/remind`, `/tasks`, `/events` and `/quiet`, and the buttons under reminders. All answers are seen by one person."""
 
 import re
 from collections.abc import Awaitable
@@ -10,8 +10,10 @@ from discord import app_commands
 from bot.agenda import Agenda
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
+from bot.planning import Plan
 from bot.policy import Approver
-from memory.audience import OWNER, Scope, person_audience
+from bot.reminding import Wanted
+from memory.audience import OWNER, Scope, Trust, person_audience
 from memory.ids import PlaceId
 from memory.tasks import Status
 from sources.discord.buttons import REMINDER
@@ -35,6 +37,7 @@ def install_agenda(tree: app_commands.CommandTree[Any], agenda: Agenda, settings
     tasks.add_command(_end(agenda, settings, "cancel", "Something is not to be done any more", Status.CANCELLED))
     tree.add_command(tasks)
     tree.add_command(_quiet(agenda))
+    tree.add_command(_events(agenda, settings))
     tree.client.add_dynamic_items(_buttons(agenda))
 
 
@@ -181,3 +184,40 @@ async def _timed(agenda: Agenda, who: Approver, hours: tuple[str, str], zone: st
 
 async def _joined(found: Awaitable[list[str]], empty: str) -> str:
     return "\n".join(await found) or empty
+
+
+def _events(agenda: Agenda, settings: DiscordSettings) -> app_commands.Group:
+    group = app_commands.Group(name="events", description="What happens when")
+
+    @group.command(name="add", description="Write down what happens at a time; I tell you before it")
+    @app_commands.describe(
+        title="What happens", when='When it begins, as "friday at 18:00"', ends='When it ends, as "at 19:30"',
+        minutes="How many minutes before it I tell you; -1 for not at all",
+    )  # fmt: skip
+    async def add(
+        interaction: Interaction,
+        title: app_commands.Range[str, 1, 300],
+        when: app_commands.Range[str, 1, 200],
+        ends: app_commands.Range[str, 1, 200] = "",
+        minutes: app_commands.Range[int, -1, 44_640] = 15,
+    ) -> None:
+        if await defer(interaction):
+            (scope, place), who = _own(interaction, settings), approver_of(interaction, "command")
+            wanted = Wanted(title, when, who.person, place, scope, Trust.APPROVED)
+            await answer(interaction, agenda.add_event(Plan(wanted, ends, minutes), who))
+
+    @group.command(name="list", description="What comes, the next first")
+    async def listed(interaction: Interaction, days: app_commands.Range[int, 1, 3660] = 31) -> None:
+        if await defer(interaction):
+            scope = (await asker_of(interaction, settings)).scope
+            found = agenda.events(approver_of(interaction, "command"), scope, days)
+            await answer(interaction, _joined(found, "Nothing is planned that I may show here."), file_name="events.md")
+
+    @group.command(name="cancel", description="Take an event out, with its repetitions")
+    @app_commands.describe(event="Its number, or words of its title")
+    async def cancel(interaction: Interaction, event: app_commands.Range[str, 1, 300]) -> None:
+        if await defer(interaction):
+            scope = (await asker_of(interaction, settings)).scope
+            await answer(interaction, agenda.cancel_event(event, approver_of(interaction, "command"), scope))
+
+    return group

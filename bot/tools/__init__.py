@@ -11,6 +11,7 @@ from bot.tools.bluesky import BlueskyTool
 from bot.tools.calculator import CalculateTool
 from bot.tools.context import ContextTool
 from bot.tools.coord import CoordTool
+from bot.tools.events import EventsTool
 from bot.tools.file import FileTool, FileWriteTool
 from bot.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.tools.recall import RecallTool
@@ -42,7 +43,7 @@ def make_tools(
     `zone` is that of people who named none, `selves` gives every account of somebody.
     """
     memory = ContextTool(), RecallTool(), SearchTool()
-    agenda = RemindersTool(zone, selves), TasksTool(zone, selves)
+    agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
     usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints), *agenda)
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
     files: tuple[Tool, ...] = (FileTool(), FileWriteTool())

@@ -65,6 +65,7 @@ async def test_the_first_request_word_for_word(tmp_path: Path) -> None:
         "calculate",
         "context",
         "coord",
+        "events",
         "recall",
         "reminders",
         "search",

@@ -11,6 +11,7 @@ import pytest
 from memory import (
     activity,
     admission,
+    appointments,
     archival,
     blocks,
     budgets,
@@ -34,6 +35,7 @@ from memory import (
     usage,
     vectors,
 )
+from memory.appointments import NewEvent
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
@@ -239,6 +241,7 @@ def lived(tx: Tx) -> None:
     budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
     trust, own = Trust.APPROVED, person_audience(ANN)
     reminders.add(tx, NewReminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
+    appointments.add(tx, NewEvent(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
     person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
@@ -303,7 +306,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
-        "tasks", "activity", "coordination", "summaries",
+        "tasks", "events", "activity", "coordination", "summaries",
     }  # fmt: skip
 
 

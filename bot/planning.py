@@ -1,0 +1,145 @@
+"""Events: writing them down, listing what comes, and reminding of them some minutes before, exactly once each time."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bot.reminding import Reminding, Wanted
+from bot.when import read_when
+from memory import appointments, jobs, outbox, person_times
+from memory.appointments import Event, NewEvent
+from memory.clock import to_text
+from memory.database import Tx
+from memory.errors import Refused
+from memory.ids import EventId, PersonId, place_source
+from memory.jobs import NewJob
+from scheduler import triggers
+from scheduler.jobs import Done, Firing, Kinds, Queueing
+from scheduler.triggers import At, Recurring, Trigger
+from scheduler.zones import zone_of
+
+EVENT = "event"
+REMINDER_MINUTES = 15
+_MOST_MINUTES = 60 * 24 * 31
+_GRACE = timedelta(hours=12)  # what began long ago is not announced any more
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens when; `wanted.text` is the title. `ends` in words or ISO 8601, on the day on which it begins."""
+
+    wanted: Wanted
+    ends: str = ""
+    minutes: int = REMINDER_MINUTES
+    """Before it, 0 for at that moment; -1: not reminded."""
+
+
+def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
+    """Keep an event with its job. Raises Refused, in words."""
+    if not -1 <= given.minutes <= _MOST_MINUTES:
+        raise Refused(f"a reminder comes 0 to {_MOST_MINUTES:,} minutes before an event")
+    wanted = given.wanted
+    zone = person_times.of(tx, people).zone or default_zone
+    trigger = read_when(wanted.when, now, zone)
+    first = triggers.require(trigger, now)
+    ends = None if not given.ends else triggers.require(read_when(given.ends, first, zone), first)
+    new = NewEvent(
+        title=wanted.text,
+        person=wanted.person,
+        place=wanted.place,
+        audience=wanted.scope.audience,
+        trust=wanted.trust,
+        trigger=triggers.dump(trigger),
+        zone=zone,
+        starts_at=first,
+        ends_at=ends,
+        reminder_minutes=None if given.minutes < 0 else given.minutes,
+        agent=wanted.agent,
+    )
+    kept = appointments.add(tx, new, now)
+    if given.minutes >= 0:
+        _remember(tx, kept, trigger, now)
+    return kept
+
+
+def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
+    ahead = timedelta(minutes=event.reminder_minutes or 0)
+    before: Trigger = At(max(event.starts_at - ahead, now + timedelta(seconds=1)))
+    if isinstance(trigger, Recurring):
+        before = replace(trigger, ahead=ahead)
+    first = triggers.require(before, now)
+    made, payload = triggers.dump(before), {"event": event.id}
+    named = appointments.job_id(event.id)
+    job = NewJob(named, EVENT, made, first, payload, event.person, event.audience, _GRACE)
+    jobs.put(tx, job, now)
+
+
+def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[datetime, Event]]:
+    """Those that happen within so many days, with when, the next first; one that repeats with its next time."""
+    until = now + timedelta(days=days)
+    timed = [(triggers.next_run(triggers.load(each.trigger), now), each) for each in found]
+    return sorted(
+        ((at, each) for at, each in timed if at is not None and at <= until), key=lambda one: (one[0], one[1].id)
+    )
+
+
+def lines(found: list[tuple[datetime, Event]]) -> list[str]:
+    """Events for a person, on the clocks by which they were meant."""
+    return [f"- {_clock(at, each.zone)} {each.title}{_again(each)} `{each.id}`" for at, each in found]
+
+
+def meant(found: list[Event], which: str) -> Event:
+    """The one that is meant by its number or words of its title. Raises Refused, naming those that could be."""
+    wanted = which.strip().lstrip("#").casefold()
+    exact = [each for each in found if str(each.id) == wanted]
+    fitting = exact or [each for each in found if all(part in each.title.casefold() for part in wanted.split())]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in (fitting or found)[:10])
+    what = "Several events fit" if fitting else "No event is called"
+    raise Refused(f"{what} {which!r}. There are: {listed or 'none'}.")
+
+
+@dataclass(frozen=True)
+class Announcing:
+    """Says what is about to happen, by the rules of reminders."""
+
+    reminding: Reminding
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the kind known to the scheduler."""
+        kinds.add(Queueing(EVENT, self.announce))
+
+    def announce(self, tx: Tx, firing: Firing) -> Done:
+        """Queue the words."""
+        event = appointments.by_id(tx, EventId(firing.job.payload["event"]))
+        if event is None or event.person is None or event.cancelled:
+            return Done("not wanted any more")
+        if self.reminding.opted_out(event.person):
+            appointments.cancel(tx, event, firing.now)
+            return Done("its person opted out")
+        repeats = isinstance(triggers.load(event.trigger), Recurring)
+        at = firing.due + timedelta(minutes=event.reminder_minutes or 0) if repeats else event.starts_at
+        place, audience, mention = self.reminding.where(tx, event.person, event.place, event.audience)
+        text = f"📅 {_clock(at, event.zone)}: {event.title}"
+        if mention and place_source(place) == "discord":
+            text = f"<@{event.person.partition(':')[2]}> {text}"
+        row = outbox.NewRow(
+            key=f"event/{event.id}/{to_text(firing.due)}",
+            place=place,
+            source=place_source(place),
+            content=text,
+            audience=audience,
+            person=event.person,
+            detail={"mentions": [event.person] if mention else []},
+        )
+        outbox.add(tx, row, firing.now)
+        return Done("said")
+
+
+def _clock(moment: datetime, zone: str) -> str:
+    return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M}"
+
+
+def _again(event: Event) -> str:
+    trigger = triggers.load(event.trigger)
+    return f" ({trigger.rule})" if isinstance(trigger, Recurring) else ""
