@@ -14,8 +14,10 @@ from datetime import datetime
 from weakref import WeakValueDictionary
 
 import structlog
+from pydantic import ValidationError
 
 from bot.context import Material
+from bot.errors import ConfigError
 from bot.events import Complete, TurnEvent
 from bot.history import DEFAULT_BUDGET
 from bot.kit import Kit
@@ -163,7 +165,7 @@ class Compactor:
             answer = await outside(_MODEL, _answer(model.complete(request)), self._kit.limits.model_seconds)
             if answer is not None and answer.model != OFFLINE and answer.text.strip() and answer.finish != "filter":
                 return answer
-        except (ModelError, TimeoutError) as error:
+        except (ModelError, ConfigError, TimeoutError) as error:
             reason = self._kit.redact(str(error)) or "it took too long"
         _log.warning(
             "summary_failed",
@@ -218,7 +220,11 @@ def conversation_of(
     if turn is None:
         return None
     agent = agents.agent(rows, turn.agent)
-    strategy = strategy_of(agent.config) or otherwise
+    try:
+        strategy = strategy_of(agent.config) or otherwise
+    except ValidationError as error:  # the row was edited by hand, or by a newer program
+        _log.warning("unknown_compaction", agent=agent.name, reason=str(error.errors()[0]["msg"]))
+        strategy = otherwise
     if strategy is None:
         return None
     audience = turn.scope.audience

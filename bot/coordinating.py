@@ -25,6 +25,7 @@ from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.faults import commit_point
 from memory.ids import AgentId, ConstellationId, PlaceId
+from memory.search import MAX_HITS, Query, search
 from sources.terminal import PERSON, PLACE
 from sources.text import one_line
 
@@ -50,6 +51,17 @@ class Wish:
 
 
 @dataclass(frozen=True)
+class Sought:
+    """Which events somebody wants to see: of the last hours, by an agent, of a kind, with words."""
+
+    hours: float = 24
+    agent: str = ""
+    kind: str = ""
+    text: str = ""
+    limit: int = 20
+
+
+@dataclass(frozen=True)
 class Coordinating:
     """The coordination of one constellation. Everything raises UserError with words for who asked."""
 
@@ -58,18 +70,21 @@ class Coordinating:
     people: People
     clock: Clock
 
-    async def activity(
-        self, asker: Asker, hours: float = 24, agent: str = "", kind: str = "", limit: int = 20
-    ) -> list[Event]:
+    async def activity(self, asker: Asker, sought: Sought) -> list[Event]:
         """What happened, newest first."""
+        kind = sought.kind
         if kind and kind not in list(Kind):
             raise UserError(f"there is no kind of event {kind!r}; the kinds are: {', '.join(Kind)}")
-        since = self.clock() - timedelta(hours=max(0.0, min(hours, _MOST_HOURS)))
+        since = self.clock() - timedelta(hours=max(0.0, min(sought.hours, _MOST_HOURS)))
 
         def read(rows: Rows) -> list[Event]:
-            named = _agent(rows, agent)
+            named = _agent(rows, sought.agent)
             wanted = Wanted(since, Kind(kind) if kind else None, None if named is None else named.id)
-            return activity.recent(rows, wanted, asker.scope, limit)
+            if sought.text.strip():
+                query = Query(sought.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
+                found = search(rows, query, asker.scope).hits
+                wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
+            return activity.recent(rows, wanted, asker.scope, sought.limit)
 
         return await self._read(read)
 
@@ -145,11 +160,9 @@ class Coordinating:
             "summary": self.owner_summaries,
         }
 
-    async def owner_activity(
-        self, hours: float = 24, agent: str = "", kind: str = "", limit: int = 50
-    ) -> list[dict[str, Any]]:
-        """What happened, as far as the owner may know."""
-        return [event_data(event) for event in await self.activity(_OWNER_ASKER, hours, agent, kind, limit)]
+    async def owner_activity(self, **sought: Any) -> list[dict[str, Any]]:
+        """What happened, as far as the owner may know; `sought` as for people."""
+        return [event_data(event) for event in await self.activity(_OWNER_ASKER, Sought(**sought))]
 
     async def owner_status(self) -> list[dict[str, Any]]:
         """How things stand among agents, a row for each."""

@@ -150,6 +150,8 @@ class Wanted:
     before: TurnId | None = None
     unless_in: PlaceId | None = None
     """Messages that came and went in that place are left out: there they are in view."""
+    among: tuple[int, ...] | None = None
+    """Only these, by id."""
 
 
 def recent(rows: Rows, wanted: Wanted, scope: Scope, limit: int) -> list[Event]:
@@ -190,6 +192,8 @@ def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
         parts.append(("e.agent_id IS NOT ?", (wanted.others_than,)))
     if wanted.before is not None:
         parts.append(("e.id < ?", (wanted.before,)))
+    if wanted.among is not None:
+        parts.append(("e.id IN (SELECT value FROM json_each(?))", (json.dumps(wanted.among),)))
     if wanted.unless_in is not None:
         here = "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))"
         parts.append((here, (wanted.unless_in,)))

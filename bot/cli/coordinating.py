@@ -22,11 +22,12 @@ def add_coordinating(app: typer.Typer, administer: Administer) -> None:
         hours: Annotated[float, typer.Option(min=0.1, max=8784, help="How far back.")] = 24,
         agent: Agent = "",
         kind: Annotated[str, typer.Option(help="Only events of this kind, such as tool_executed.")] = "",
+        text: Annotated[str, typer.Option(help="Only events with these words.")] = "",
         limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most, the newest.")] = 50,
         as_json: Json = False,
     ) -> None:
         """Show what agents did lately, as far as you may know."""
-        wanted = {"hours": hours, "agent": agent, "kind": kind, "limit": limit}
+        wanted = {"hours": hours, "agent": agent, "kind": kind, "text": text, "limit": limit}
         administer(told("activity", "Nothing happened in that time.", **wanted), as_json)
 
     @app.command("summary")

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.coordinating import Coordinating, Wish, status_lines
+from bot.coordinating import Coordinating, Sought, Wish, status_lines
 from bot.desk import Asker
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
@@ -97,13 +97,18 @@ def _note(coordinating: Coordinating, settings: DiscordSettings) -> Command:
 
 
 def _activity(coordinating: Coordinating, settings: DiscordSettings) -> Command:
-    async def words(asker: Asker, hours: float, agent: str, kind: str) -> str:
-        found = await coordinating.activity(asker, hours, agent, kind)
+    async def words(asker: Asker, sought: Sought) -> str:
+        found = await coordinating.activity(asker, sought)
         lines = [f"- {discord.utils.format_dt(event.at, 'R')} {_escape(event_line(event))}" for event in found]
         return "\n".join(lines) or "Nothing happened in that time that you may know here."
 
     @app_commands.command(name="activity", description="What agents did lately, as far as you may know it here")
-    @app_commands.describe(hours="How far back", agent="Only this agent", kind="Only events of this kind")
+    @app_commands.describe(
+        hours="How far back",
+        agent="Only this agent",
+        kind="Only events of this kind",
+        text="Only events with these words",
+    )
     async def command(
         interaction: Interaction,
         hours: app_commands.Range[float, 0.1, 8784.0] = 24.0,
@@ -119,12 +124,13 @@ def _activity(coordinating: Coordinating, settings: DiscordSettings) -> Command:
             "task_assigned",
             "handoff_initiated",
             "notable",
-            "",
-        ] = "",
+        ]
+        | None = None,
+        text: app_commands.Range[str, 1, 200] = "",
     ) -> None:
         if await defer(interaction):
             asker = await asker_of(interaction, settings)
-            await answer(interaction, words(asker, hours, agent, kind), file_name="activity.md")
+            await answer(interaction, words(asker, Sought(hours, agent, kind or "", text)), file_name="activity.md")
 
     return command
 

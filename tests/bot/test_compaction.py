@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from bot.errors import ConfigError
 from bot.models.base import (
     Answer,
     AssistantMessage,
@@ -194,6 +195,7 @@ async def test_what_is_old_leaves_by_tens(tmp_path: Path) -> None:
         Answer("", (), Usage(), "scripted:one"),
         Answer("no", (), Usage(), "scripted:one", finish="filter"),
         TimeoutError(),
+        ConfigError("no such model"),
     ],
     ids=lambda trouble: type(trouble).__name__,
 )
@@ -289,6 +291,16 @@ async def test_a_summary_that_was_lost_with_the_process_is_made_after_the_next_t
         await count(service, 5, 5)
         assert len(await compactions(service)) == 1
     assert len(again.summarised()) == 1
+
+
+async def test_a_strategy_that_nobody_knows_is_said_in_the_log_and_nothing_is_compacted(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=RECURSIVE)) as service:
+        edited_by_hand = "UPDATE agents SET config = json_set(config, '$.compaction.strategy', 'forget')"
+        await service.write(lambda tx: tx.run(edited_by_hand))
+        await count(service, 1, 5)
+        assert await compactions(service) == []
+        assert any(row["event"] == "unknown_compaction" for row in service.logs)
+        assert len(service.platform.texts()) == 5
 
 
 # ------------------------------------------------------------------------------------------- a prompt that is too long

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.catching_up import size_for
+from bot.idling import IdleWatch
 from bot.models.base import Answer, Request
 from bot.surroundings import ROSTER_CHARACTERS, roster_lines
 from memory import activity, agents, coordination, messages, presence, summaries
@@ -246,6 +247,27 @@ async def test_an_agent_is_deactivated_after_half_an_hour_and_activated_again(tm
         Kind.DEACTIVATED,
         Kind.ACTIVATED,
     ]
+
+
+async def test_what_is_idle_and_what_is_old_passes_by_itself(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        watch = IdleWatch(service.constellations, service.house, service.clock, timedelta(days=30))
+        note = call("coord", operation="note", content="we moved")
+        service.model.replies.extend([says("", note), says("noted")])
+        await service.heard(said("we moved", 1))
+        await watch.look()
+        before = await events(service, Scope(HALL.audience))
+        service.clock.forward(1800)
+        await watch.look()
+        assert await events(service, Scope(HALL.audience)) == [
+            *before,
+            (Kind.DEACTIVATED, "Carina was not active any more"),
+        ]
+        service.clock.forward(31 * 24 * 3600)
+        await watch.look()
+        assert await service.column("SELECT count(*) FROM activity_events") == [0]
+        assert await service.column("SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'moved'") == [0]
+        assert len(await service.read(lambda rows: coordination.notes(rows, Scope(HALL.audience), 9))) == 1
 
 
 async def test_when_an_agent_was_active_elsewhere_is_not_told(tmp_path: Path) -> None:

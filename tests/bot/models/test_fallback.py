@@ -87,3 +87,10 @@ async def test_a_link_is_told_who_did_not_answer_and_why_also_at_the_next_step_o
     await last(chain)  # the second one is well now
     await last(chain, replace(HELLO, begun_by="offline"))
     assert offline.requests[2].failed == (key, Unanswered("openai:b", Trouble.FAILING))
+
+
+async def test_what_can_be_compacted_is_given_back_to_who_asks_and_no_other_model_is_asked() -> None:
+    chain = FallbackModel([ScriptedModel([ContextTooLong("one is full")]), OFFLINE])
+    with pytest.raises(ContextTooLong):
+        await last(chain, replace(HELLO, compactable=True))
+    assert (await last(chain, HELLO)).model == "offline"

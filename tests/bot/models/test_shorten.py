@@ -1,6 +1,7 @@
 """A request that is too long, or whose images are not taken, is sent once more without them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -92,4 +93,12 @@ async def test_a_rejected_request_without_images_is_not_repeated() -> None:
     inner = ScriptedModel([ModelRejected("400")])
     with pytest.raises(ModelRejected):
         await events(ShorteningModel(inner), HELLO)
+    assert len(inner.requests) == 1
+
+
+async def test_what_can_be_compacted_by_who_asks_is_given_back_when_it_is_too_long() -> None:
+    inner = ScriptedModel([ContextTooLong("long")])
+    request = replace(conversation(said("one"), said("two"), said("three")), compactable=True)
+    with pytest.raises(ContextTooLong):
+        await events(ShorteningModel(inner), request)
     assert len(inner.requests) == 1

@@ -1,0 +1,118 @@
+"""`/coord`, `/activity`, `/summary` and their twins at the terminal; a prompt that is too long, over sockets."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tests.service.asking import refused, rows
+from tests.service.towns import Town, town, until
+from tests.wire.model import CONTEXT_OVERFLOW, Answer, Call, Calls
+
+AGENTS = """
+[[agents]]
+name = "Carina"
+compaction = { strategy = "recursive_summarization", max_messages = 5, keep_recent = 2 }
+[[agents]]
+name = "Anchor"
+description = "habits and promises"
+[[groups]]
+name = "Main"
+"""
+SECRET = "Quetzalcoatl"
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path, toml: str = AGENTS) -> AsyncIterator[Town]:
+    async with town(folder, scripted=True) as made:
+        made.configure(toml=toml)
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+def coord(operation: str, **more: str) -> Calls:
+    return Calls(Call("coord", {"operation": operation, **more}))
+
+
+async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        t.model.script(coord("assign", content="mend the fence", agent="Anchor"), Answer("Assigned."))
+        await t.ask(t.ana, t.general, "<@bot> the fence is broken")
+        t.model.script(coord("note", content=f"it is {SECRET}", importance="high"), Answer("Noted."))
+        await t.ask(t.ana, t.ana.direct, "a secret")
+        assert "mend the fence" in (await t.ana.command("coord status", None, t.general)).text
+        assert SECRET in (await t.ana.command("coord status")).text
+        assert SECRET in (await t.ana.command("activity")).text
+        for command in ("coord status", "activity", "summary"):
+            assert SECRET not in (await t.olga.command(command)).text
+            assert SECRET not in (await t.olga.command(command, None, t.general)).text
+        shown = (await t.olga.command("activity", {"kind": "task_assigned"})).text
+        assert "Carina assigned a task to Anchor: mend the fence" in shown
+        assert "answered" not in shown
+        refused(await t.olga.command("activity", {"agent": "Moon"}), "no agent 'Moon'")
+        shown = (await t.ana.command("activity", {"text": "fence"}, t.general)).text
+        assert ("mend the fence" in shown, "answered" in shown) == (True, False)
+        _, out, _ = await t.service.run("activity", "--json", "--text", "fence", "--kind", "task_assigned")
+        (event,) = json.loads(out)
+        assert (event["agent"], event["details"]["assignee"]) == ("Carina", "Anchor")
+        _, out, _ = await t.service.run("activity")
+        assert SECRET not in out
+        assert "mend the fence" in out
+
+
+async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        refused(await t.ana.command("coord note", {"note": "x"}, t.general), "Only an admin may assign tasks")
+        assert "Assigned as task_" in (await t.olga.command("coord assign", {"task": "sow peas"}, t.general)).text
+        note = {"note": "no loud music", "importance": "high"}
+        assert "Noted for all" in (await t.olga.command("coord note", note, t.general)).text
+        code, out, _ = await t.service.run("coord", "handoff", "the owner is away", "--agent", "Carina")
+        assert (code, "Carina reads it in the next turn." in out) == (0, True)
+        t.model.script(Answer("I see."), Answer("I see that too."))
+        await t.ask(t.ana, t.general, "<@bot> hello")
+        public = str(t.model.requests[0].messages[-1]["content"])
+        assert "sow peas" in public
+        assert "noted: no loud music (high)" in public
+        assert "the owner is away" not in public
+        await t.ask(t.olga, t.olga.direct, "hello")
+        assert "the owner is away" in str(t.model.requests[1].messages[-1]["content"])
+        ((task,),) = rows(t, "SELECT id FROM coordination_tasks")
+        assert f"{task} is completed" in (await t.olga.command("coord complete", {"task": str(task)}, t.general)).text
+        code, _, error = await t.service.run("coord", "complete", str(task))
+        assert (code, "completed already" in error) == (1, True)
+        _, out, _ = await t.service.run("coord", "status", "--json")
+        assert {row["what"] for row in json.loads(out)} == {"agents", "handoffs", "notes"}
+    code, out, _ = await t.service.run("coord", "note", "said without a service", "--importance", "low")
+    assert (code, "Noted for all" in out) == (0, True)
+
+
+async def test_earlier_talk_in_short_is_shown_to_the_model_and_by_command(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        t.model.default = lambda request: (
+            Answer("They counted.") if "You tell an agent in short" in str(request.messages[0]) else Answer("Yes.")
+        )
+        for number in range(1, 4):
+            await t.ask(t.ana, t.general, f"<@bot> number {number}")
+        await until(lambda: rows(t, "SELECT 1 FROM archive_summaries"), what="a summary")
+        await t.ask(t.ana, t.general, "<@bot> and now?")
+        newest = next(request for request in t.model.requests if "and now?" in str(request.messages[-1]))
+        assert "They counted." in str(newest.messages[1]["content"])
+        assert "number 1" not in str(newest.messages)
+        assert "They counted." in (await t.ana.command("summary", None, t.general)).text
+        assert "They counted." not in (await t.ana.command("summary")).text
+
+
+async def test_a_prompt_that_is_too_long_for_the_provider_is_compacted_and_sent_again(tmp_path: Path) -> None:
+    async with started(tmp_path, "") as t:
+        t.model.default = lambda _request: Answer("Yes.")
+        for number in range(1, 5):
+            await t.ask(t.ana, t.general, f"<@bot> number {number}")
+        t.model.script(CONTEXT_OVERFLOW, Answer("That fits."))
+        answer = await t.ask(t.ana, t.general, "<@bot> number 5")
+        assert answer.content == "That fits."
+        whole, half = t.model.requests[-2:]
+        assert "number 1" in str(whole.messages)
+        assert "number 1" not in str(half.messages)
+        assert "number 5" in str(half.messages)
+        assert rows(t, "SELECT strategy, summary FROM archive_summaries") == [("truncate", "")]
