@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from bot.compaction import PROMPT
 from bot.models.base import Answer, Call, Request, ToolMessage, UserMessage
 from tests.bot.parts import call, says
 
@@ -14,10 +15,12 @@ QUESTIONS = ["who cures teeth?", "what is cooked?"]
 
 
 def obey(request: Request, targets: Sequence[str], most: int = 4000) -> Answer:
-    """Do what the newest message orders, then repeat all that is shown.
+    """Do what the newest message orders, then repeat all that is shown, also where a summary is asked for.
 
     `targets` is where it can send things; an answer has `most` characters.
     """
+    if request.system == PROMPT:
+        return says(" | ".join(str(getattr(message, "text", "")) for message in request.messages)[-most:])
     last = max(n for n, message in enumerate(request.messages) if isinstance(message, UserMessage) and message.said)
     newest, results = request.messages[last], request.messages[last + 1 :]
     assert isinstance(newest, UserMessage)

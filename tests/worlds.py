@@ -69,6 +69,7 @@ name = "Other"
 description = "Is there, and answers nowhere"
 [[agents]]
 name = "Carina"
+compaction = { strategy = "recursive_summarization", max_messages = 12, keep_recent = 4 }
 [[agents.blocks]]
 template = "human"
 schema = { type = "text" }
@@ -251,6 +252,7 @@ class Run:
             "SELECT content, audience FROM handoff_notes ORDER BY id",
             "SELECT audience, at FROM handoff_reads ORDER BY note_id, audience",
             "SELECT description, importance, audience FROM notable_events ORDER BY id",
+            "SELECT summary, strategy, message_count, depth, trust, audience FROM archive_summaries ORDER BY id",
         ):
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere

@@ -147,7 +147,8 @@ def _in_the_store(scenario: Scenario, case: Case, store: Store) -> list[str]:
     notices = store.count("SELECT count(*) FROM outbox WHERE key LIKE 'notice/%'")
     if notices != scenario.notices:
         wrong.append(f"{notices} notices to the owner")
-    return wrong + _transcript(scenario, store, turns) + _memory(scenario, store) + _usage(case, store, turns)
+    wrong += _transcript(scenario, store, turns) + _memory(scenario, store) + _usage(case, store, turns)
+    return wrong + _activity(store, turns)
 
 
 def _transcript(scenario: Scenario, store: Store, turns: set[int]) -> list[str]:
@@ -162,6 +163,26 @@ def _memory(scenario: Scenario, store: Store) -> list[str]:
     if len(entries) == scenario.entries and not any(row["reinforcement"] for row in entries):
         return []
     return [f"memory: {[(row['content'], row['reinforcement']) for row in entries]}"]
+
+
+def _activity(store: Store, turns: set[int]) -> list[str]:
+    """What turns did stands in the activity exactly as often as it was done, and each note was made once."""
+    answered = "SELECT count(*) FROM activity_events WHERE turn_id = ? AND words = 'answered'"
+    queued = "SELECT count(*) FROM outbox WHERE key = 'turn/' || ? || '/0'"
+    given = """SELECT coalesce(sum(json_extract(details, '$.messages')), 0) FROM activity_events
+               WHERE turn_id = ? AND event_type = 'message_received'"""
+    claimed = "SELECT count(*) FROM inbox WHERE turn_id = ? AND message_id IS NOT NULL"
+    wrong = [
+        f"activity: {store.count(done, turn)} of turn {turn}, wanted {store.count(wanted, turn)}: {done}"
+        for turn in turns
+        for done, wanted in ((answered, queued), (given, claimed))
+        if store.count(done, turn) != store.count(wanted, turn)
+    ]
+    notes = store.all("SELECT n.id FROM notable_events n")
+    told = store.count("SELECT count(*) FROM activity_events WHERE event_type = 'notable'")
+    if len(notes) > 1 or told != len(notes):
+        wrong.append(f"activity: {len(notes)} notes, {told} events of notes")
+    return wrong
 
 
 def _usage(case: Case, store: Store, turns: set[int]) -> list[str]:

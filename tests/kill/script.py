@@ -33,7 +33,7 @@ def written_slowly(text: str, pace: float, chunks: int) -> Rule:
 
 
 def after_memory(text: str) -> Rule:
-    """Stores something, looks something up, then answers."""
+    """Stores something, looks something up, leaves a note for other agents, then answers."""
 
     def rule(requests: list[Request]) -> Reply:
         results = requests[-1].results
@@ -41,6 +41,8 @@ def after_memory(text: str) -> Rule:
             return Calls(Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"}))
         if results[-1].startswith(("stored", "it was known")):
             return Calls(Call("search", {"query": "bicycle"}))
+        if not results[-1].startswith("noted"):
+            return Calls(Call("coord", {"operation": "note", "content": "Ana has a green bicycle."}))
         return Answer(text)
 
     return rule
