@@ -38,7 +38,7 @@ def coord(operation: str, **more: str) -> Calls:
 async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         t.model.script(coord("assign", content="mend the fence", agent="Anchor"), Answer("Assigned."))
-        await t.ask(t.ana, t.general, "<@bot> the fence is broken")
+        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
         t.model.script(coord("note", content=f"it is {SECRET}", importance="high"), Answer("Noted."))
         await t.ask(t.ana, t.ana.direct, "a secret")
         assert "mend the fence" in (await t.ana.command("coord status", None, t.general)).text
@@ -70,7 +70,7 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         code, out, _ = await t.service.run("coord", "handoff", "the owner is away", "--agent", "Carina")
         assert (code, "Carina reads it in the next turn." in out) == (0, True)
         t.model.script(Answer("I see."), Answer("I see that too."))
-        await t.ask(t.ana, t.general, "<@bot> hello")
+        await t.ask(t.ana, t.general, "<@bot> hello", within=45)
         public = str(t.model.requests[0].messages[-1]["content"])
         assert "sow peas" in public
         assert "noted: no loud music (high)" in public
@@ -93,7 +93,7 @@ async def test_earlier_talk_in_short_is_shown_to_the_model_and_by_command(tmp_pa
             Answer("They counted.") if "You tell an agent in short" in str(request.messages[0]) else Answer("Yes.")
         )
         for number in range(1, 4):
-            await t.ask(t.ana, t.general, f"<@bot> number {number}")
+            await t.ask(t.ana, t.general, f"<@bot> number {number}", within=45)
         await until(lambda: rows(t, "SELECT 1 FROM archive_summaries"), what="a summary")
         await t.ask(t.ana, t.general, "<@bot> and now?")
         newest = next(request for request in t.model.requests if "and now?" in str(request.messages[-1]))
@@ -107,7 +107,7 @@ async def test_a_prompt_that_is_too_long_for_the_provider_is_compacted_and_sent_
     async with started(tmp_path, "") as t:
         t.model.default = lambda _request: Answer("Yes.")
         for number in range(1, 5):
-            await t.ask(t.ana, t.general, f"<@bot> number {number}")
+            await t.ask(t.ana, t.general, f"<@bot> number {number}", within=45)
         t.model.script(CONTEXT_OVERFLOW, Answer("That fits."))
         answer = await t.ask(t.ana, t.general, "<@bot> number 5")
         assert answer.content == "That fits."
