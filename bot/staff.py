@@ -19,7 +19,7 @@ from bot.config.exchange import read_agent, read_exchange, write_exchange
 from bot.errors import ConfigError, UserError
 from bot.houses import Answering, agent_row, agent_section, require_standing
 from bot.seeding import ensure_own_blocks, seed_agent
-from memory import agents, inbox, outbox, turns
+from memory import agents, groups, inbox, outbox, turns
 from memory.agents import Agent
 from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
@@ -72,12 +72,12 @@ class Staff:
     async def show(self, name: str) -> dict[str, Any]:
         """One agent with all its settings."""
         agent = await self._read(lambda rows: find_agent(rows, name))
-        groups = await self._read(lambda rows: [each.name for each in agents.groups_of(rows, agent.id)])
+        member_of = await self._read(lambda rows: [each.name for each in agents.groups_of(rows, agent.id)])
         section = agent_section(agent)
         return {
             "agent": agent.name,
             "status": agent.status,
-            "groups": groups,
+            "groups": member_of,
             "file": self.beside_file(agent),
             "settings": section,
             "toml": write_exchange([section]),
@@ -124,6 +124,8 @@ class Staff:
             ended = turns.open_of_agent(tx, agent.id)
             for turn in ended:
                 self.approvals.broker.withdraw(tx, turn, now)
+                groups.end_part(tx, turn, "failed", "", now)  # who asked it for something goes on without
+                groups.drop_parts(tx, turn)
                 outbox.withdraw_pending(tx, turn)
                 inbox.finish(tx, turn, now)
                 turns.end(tx, turn, "cancelled", now)

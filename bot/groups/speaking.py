@@ -82,6 +82,7 @@ def _queue(
                 "reply_to": answers if place == 0 else "",
                 "mentions": [turn.person] if turn.person else [],
                 "speaker": speaker,
+                "avatar": "" if agent is None else agents.agent(tx, agent).face["avatar"],
                 **({"files": [[piece.file_name, piece.file_text]]} if piece.file_name else {}),
             },
         )
