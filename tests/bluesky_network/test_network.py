@@ -8,7 +8,7 @@ import pytest
 
 from tests.bluesky_network.people import POSTS, Human, Refused
 from tests.bluesky_network.stage import Stage
-from tests.wire.model import Answer
+from tests.wire.model import Answer, Call, Calls
 
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
@@ -91,6 +91,26 @@ async def test_a_gated_thread_gets_no_answer(here: Stage) -> None:
     await here.service.stop()
     assert refused["posts"] == 1
     assert await here.bot.records() == []
+
+
+async def test_the_tool_likes_what_is_answered(here: Stage) -> None:
+    here.model.script(Calls(Call("bluesky", {"operation": "like"})), Answer("I like that"))
+    await here.start()
+    asked = await here.ana.post(f"@{here.bot.handle} look, a cat", mention=here.bot)
+    (liked,) = await here.bot.wait_for_records(1, collection="app.bsky.feed.like")
+    await here.bot.wait_for_records(1)
+    await here.service.stop()
+    assert liked["value"]["subject"] == {"uri": asked["uri"], "cid": asked["cid"]}
+
+
+async def test_the_profile_says_that_it_is_a_bot(here: Stage) -> None:
+    code, _, error = await here.service.run("bluesky", "setup", within=60)
+    assert code == 0, error
+    await here.net.flush()
+    seen = await here.ana.ask("app.bsky.actor.getProfile", actor=here.bot.handle)
+    assert [label["val"] for label in seen["labels"] if label["src"] == here.bot.did] == ["bot"]
+    assert "Automated account" in seen["description"]
+    assert seen["displayName"] == "Carina"
 
 
 async def test_how_soon_the_reply_follows_after_the_mention_can_be_seen(here: Stage) -> None:

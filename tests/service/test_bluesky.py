@@ -168,3 +168,18 @@ async def test_a_flood_and_two_bots_are_held_by_the_caps_in_silence(tmp_path: Pa
         assert len(to_ana) == 3
         assert {post.text for post in sky.bot.posts} == {"yes"}
         assert len(sky.bot.posts) == 4
+
+
+async def test_a_paused_bluesky_hears_nothing_until_it_is_resumed(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        await sky.start()
+        code, _, _ = await sky.service.run("source", "pause", "bluesky")
+        assert code == 0
+        sky.mention("anybody there?")
+        await sky.service.logged("bluesky_passed_over", reasons=["paused"])
+        assert (await sky.service.run("source", "resume", "bluesky"))[0] == 0
+        sky.model.script(Answer("Yes."))
+        heard = sky.mention("and now?")
+        answer = await sky.server.wait_for_post(sky.bot)
+        await sky.service.stop()
+        assert (answer.parent, len(sky.bot.posts)) == (heard.uri, 1)
