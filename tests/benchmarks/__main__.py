@@ -15,6 +15,7 @@ from tests.benchmarks.report import Report, as_data, machine, show
 BENCHMARKS = {
     "turn": "turns",
     "edit": "edits",
+    "past": "pasts",
     "flow": "flow",
     "start": "starting",
     "houses": "houses",
