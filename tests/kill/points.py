@@ -9,8 +9,8 @@ from memory.faults import faults
 PACKAGES = ("memory", "sources", "scheduler", "bot")
 
 EXEMPT = {
-    # Tools that leave the process are there only by configuration or with a folder; `tests/bot/test_filing.py` kills
-    # a turn at both.
+    # Tools that leave the process are there only by configuration or with a folder; `tests/service/test_folders.py`
+    # kills a turn at both.
     "turn.tool_begin": "only a tool that leaves the process begins by a step of its own",
     "tool.outside": "the files of a folder that was attached, the web where it is switched on, and halting",
     "group.again": "forgets what members who all failed were asked, so that the next try asks them again",
@@ -70,12 +70,12 @@ EXEMPT = {
     "identities.say": "`/link say` and `carina link say`",
     "identities.part": "a step of an unlinking, and of a start after one that was cut off",
     "identities.unlink": "`/link remove` and `carina link remove`",
-    # Folders are filled by commands, each file by a transaction of its own; `tests/bot/test_filing.py` kills there.
+    # Folders are filled by commands, each file by a transaction of its own; `tests/bot/test_folders.py` kills there.
     "folders.create": "`carina folder create`",
     "folders.change": "`carina folder attach`, `detach` and `audience`",
     "folders.store": "`carina folder upload`",
     "folders.remove": "`carina folder remove`",
-    "filing.write": "a tool that agents have only with a folder; `tests/bot/test_filing.py` kills there",
+    "filing.write": "a tool that agents have only with a folder; `tests/service/test_folders.py` kills there",
     "folders.file": "a step of `carina folder index`, and of a search in a local folder",
     "folders.end": "the last step of `carina folder index`, and of a search in a local folder",
     # Blocks changed by hand; each is one transaction, and `tests/bot/test_memory_cli.py` kills the program there.

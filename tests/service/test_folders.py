@@ -1,0 +1,83 @@
+"""The real program with a folder, over Discord's sockets: a file is used once, wherever the program dies meanwhile."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.config import load_config
+from bot.folders import Folders
+from bot.houses import open_house
+from memory.clock import utc_now
+from memory.constellation import Constellations
+from sources.terminal import PERSON
+from tests.service.towns import Town, town
+from tests.wire.discord import Message
+from tests.wire.model import Answer, Call, Calls, Reply, Request
+
+READ = Call("file", {"operation": "read", "path": "papers/a.txt"})
+APPEND = Call("file_write", {"operation": "append", "path": "notes/b.txt", "content": "blue"})
+FERRY = "The ferry leaves at nine."
+
+
+def using(call: Call) -> Callable[[Request], Reply]:
+    """A model that makes the call, and answers with what came of it."""
+
+    def reply(request: Request) -> Reply:
+        return Answer(request.results[-1]) if request.results else Calls(call)
+
+    return reply
+
+
+async def prepared(t: Town, folder: Path) -> None:
+    """What the owner's commands leave behind: a local folder, and a virtual one that may be written in."""
+    papers = folder / "papers"
+    papers.mkdir()
+    (papers / "a.txt").write_text(FERRY)
+    (papers / "b.txt").write_text("red")
+    config = load_config({"CARINA_HOME": str(t.service.home)}, folder)
+    async with Constellations.open(config.home, utc_now) as constellations:
+        house, _answering = await open_house(config, constellations, PERSON, utc_now)
+        made = Folders(constellations, house, config.home, utc_now)
+        await made.create("papers", str(papers))
+        await made.attach("papers", "Carina")
+        await made.create("notes")
+        await made.attach("notes", "Carina", write=True)
+        await made.upload("notes", str(papers / "b.txt"))
+
+
+async def dying(t: Town, folder: Path, call: Call, fault: str) -> Message:
+    """The owner's question is answered after the program died at that point."""
+    await prepared(t, folder)
+    t.model.default = using(call)
+    t.service.environment["CARINA_FAULT"] = fault
+    await t.service.start()
+    await t.olga.dm("what do my papers say?")
+    assert await t.service.ended() == -9
+    del t.service.environment["CARINA_FAULT"]
+    await t.service.start()
+    return await t.olga.direct.wait_for_bot(timeout=60)
+
+
+@pytest.mark.parametrize("fault", ["turn.tool_begin:after", "tool.outside:before", "tool.outside:after"])
+async def test_reading_is_done_again(tmp_path: Path, fault: str) -> None:
+    (tmp_path / "town").mkdir()
+    async with town(tmp_path / "town", scripted=True) as t:
+        answered = await dying(t, tmp_path, READ, fault)
+        assert FERRY in answered.text
+        assert len(t.olga.direct.from_bot) == 1
+        await t.service.stop()
+
+
+@pytest.mark.parametrize(("fault", "content"), [("filing.write:before", 3), ("filing.write:after", 8)])
+async def test_writing_is_done_at_most_once_and_its_end_is_not_made_up(
+    tmp_path: Path, fault: str, content: int
+) -> None:
+    (tmp_path / "town").mkdir()
+    async with town(tmp_path / "town", scripted=True) as t:
+        answered = await dying(t, tmp_path, APPEND, fault)
+        assert "nobody knows whether it took effect" in answered.text
+        _code, out, _error = await t.service.run("folder", "show", "notes", "--json")
+        assert [each["bytes"] for each in json.loads(out)] == [content]
+        await t.service.stop()
