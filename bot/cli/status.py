@@ -41,7 +41,7 @@ async def show_status(config: Config, *, as_json: bool) -> None:
 def _idle(config: Config, folder: DataFolder) -> tuple[dict[str, Any], StoreError | None]:
     """What configuration and files say, in the shape of a running service's answer; and what to see to first."""
     unset = config.unset()
-    fronts = {} if config.discord_token is None else {"discord": _IDLE}
+    fronts = dict.fromkeys(config.sources, _IDLE)
     agents = {agent.name: config.model_of(agent) for agent in config.agents}
     embedding = f"{config.embedding_model}: {missing_words(config.embedding_model) or _IDLE}"
     names = [name for name in dict.fromkeys((*agents.values(), *config.model.fallback)) if name != OFFLINE]

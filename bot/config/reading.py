@@ -160,6 +160,8 @@ class Config(Section):
             found["discord"] = "DISCORD_TOKEN"
         elif not self.discord_owner:
             found["owner on Discord"] = "DISCORD_OWNER_ID"
+        if not self.serves_bluesky:
+            found["bluesky"] = "BLUESKY_HANDLE and BLUESKY_APP_PASSWORD"
         if not self.web.fetch:
             found["reading the web"] = "[web] fetch"
         if not self.web.search:

@@ -161,12 +161,21 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
         "home: not running; `carina run` starts it",
         "language model: not configured (set CARINA_MODEL)",
         "discord: not configured (set DISCORD_TOKEN)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
         "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: offline",
     ]
     found = json.loads(carina(tmp_path, "status", "--json").stdout)
     assert found["running"] is False
-    assert found["not_configured"] == {"language model": "CARINA_MODEL", "discord": "DISCORD_TOKEN"}
+    assert found["not_configured"] == {
+        "language model": "CARINA_MODEL",
+        "discord": "DISCORD_TOKEN",
+        "bluesky": "BLUESKY_HANDLE and BLUESKY_APP_PASSWORD",
+        "reading the web": "[web] fetch",
+        "searching the web": "[web] search",
+    }
     assert not (tmp_path / "data").exists()
 
 
@@ -176,6 +185,9 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
     assert done.stdout.splitlines()[1:] == [
         "discord: configured; the service is not running",
         "owner on Discord: not configured (set DISCORD_OWNER_ID)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
         "model openai:gpt-5-mini: configured; the service is not running",
         "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: openai:gpt-5-mini",

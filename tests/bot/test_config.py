@@ -313,7 +313,8 @@ def test_a_file_of_settings_whose_name_cannot_be_one_is_named(tmp_path: Path) ->
 
 
 def test_what_is_not_configured_is_known_with_the_setting_that_would_do_it(tmp_path: Path) -> None:
-    web = {"reading the web": "[web] fetch", "searching the web": "[web] search"}
+    bluesky = {"bluesky": "BLUESKY_HANDLE and BLUESKY_APP_PASSWORD"}
+    web = {**bluesky, "reading the web": "[web] fetch", "searching the web": "[web] search"}
     assert load_config({}, tmp_path).unset() == {"language model": "CARINA_MODEL", "discord": "DISCORD_TOKEN", **web}
     environ = {"CARINA_MODEL": "openai:x", "OPENAI_API_KEY": SECRET, "DISCORD_TOKEN": SECRET}
     assert load_config(environ, tmp_path).unset() == {"owner on Discord": "DISCORD_OWNER_ID", **web}

@@ -26,6 +26,9 @@ async def test_what_is_not_configured_is_said_with_the_setting(tmp_path: Path) -
     assert await lines(tmp_path) == [
         "language model: not configured (set CARINA_MODEL)",
         "discord: not configured (set DISCORD_TOKEN)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
         "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: offline",
         "0 waiting for an answer, 0 to be sent, 0 given up",
@@ -37,6 +40,9 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
     assert await lines(tmp_path, DISCORD_TOKEN=KEY, **asked) == [
         "discord: not connected: only a chat is running; `carina run` connects it",
         "owner on Discord: not configured (set DISCORD_OWNER_ID)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
         "model openai:a: not asked yet",
         "model openai:b: not asked yet",
         "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
