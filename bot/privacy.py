@@ -35,6 +35,8 @@ WORDS = {
     "outbox": "deliveries to you",
     "turns": "steps of the work on your messages",
     "groups": "what agents of a group did for you together",
+    "budgets": "what may be spent on language models for you",
+    "folders": "files that hold words of yours",
     "usage": "calls of a language model for you (numbers)",
     "grants": "permissions of yours, and lines about you in their record",
     "requests": "requests for a yes, and your answers",

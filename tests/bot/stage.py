@@ -16,6 +16,7 @@ from bot.broker import Broker, Terms
 from bot.budgets import Budgets
 from bot.compaction import Compactor
 from bot.config import load_config
+from bot.config.sections import TOOLS
 from bot.context import Material
 from bot.erasing import Eraser
 from bot.events import TurnEvent
@@ -50,6 +51,8 @@ AT_ONCE = Patience(waits=(0.0,), merge=0)
 
 
 OWNERS_PLACE = direct(OLGA)
+OFFERED = tuple(tool for tool in TOOLS if tool not in ("emergency_halt", "web_fetch", "web_search"))
+"""The tools of an agent here; those others come with composition and configuration."""
 LIMITS = Limits(max_steps=6)
 
 

@@ -7,7 +7,7 @@ import pytest
 from bot.models.base import Call
 from bot.tools.aliases import ALIASES, unaliased
 from tests.bot.parts import ANN, BOB, call, channel, direct, said
-from tests.bot.stage import running
+from tests.bot.stage import OFFERED, running
 from tests.bot.test_tools import Scene, insert, only
 
 ABROAD, OTHER = channel("port", of="abroad"), channel("annex")
@@ -113,12 +113,7 @@ async def test_other_names_are_understood_and_shown_to_nobody(tmp_path: Path) ->
         assert await service.column("SELECT content FROM memory_blocks WHERE label = 'human'") == [
             "Ann likes coffee.\n"
         ]
-        assert [tool.name for tool in service.model.requests[-1].tools] == [
-            "context",
-            "recall",
-            "search",
-            "send_message",
-        ]
+        assert [tool.name for tool in service.model.requests[-1].tools] == list(OFFERED)
 
 
 @pytest.mark.parametrize("name", ALIASES)

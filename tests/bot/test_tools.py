@@ -234,10 +234,10 @@ async def test_somebody_is_told_something_alone(tmp_path: Path) -> None:
 async def test_a_front_end_that_is_not_there_is_an_error_to_the_model(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         elsewhere = "INSERT INTO places (id, source, kind, name, audience, heard_at) VALUES (?, ?, ?, ?, ?, '')"
-        row = ("bluesky:1", "bluesky", "guild", "sky", HALL.audience)
+        row = ("carrier:1", "carrier", "guild", "sky", HALL.audience)
         await service.write(lambda tx: tx.run(elsewhere, row))
         text, ok = only(await Scene(service).do(tell("sky")))
-        assert (text, ok) == ("Nothing can be delivered to bluesky:1: the front end 'bluesky' is not connected.", False)
+        assert (text, ok) == ("Nothing can be delivered to carrier:1: the front end 'carrier' is not connected.", False)
 
 
 # ------------------------------------------------------------------------------------------------------- schemas
