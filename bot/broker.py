@@ -14,7 +14,7 @@ from bot import cards, policy
 from bot.errors import ToolError
 from bot.models.base import Call
 from bot.policy import Approver, People
-from memory import events, grants, inbox, messages, outbox, requests, turns
+from memory import events, grants, groups, inbox, messages, outbox, requests, turns
 from memory.audience import OWNER, Audience, Scope
 from memory.database import Rows, Tx
 from memory.ids import PersonId, PlaceId, RequestId, TurnId, place_source
@@ -346,7 +346,7 @@ def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
 
 def _answered(rows: Rows, request: Request) -> messages.Message | None:
     """The newest message that the asking turn answered: the answer refers to it, what is stored comes from it."""
-    claimed = [row.origin for row in inbox.of_turn(rows, request.turn) if row.origin is not None]
+    claimed = [row.origin for row in inbox.of_turn(rows, groups.run_of(rows, request.turn)) if row.origin is not None]
     heard = messages.by_ids(rows, claimed, request.hearers)
     return next((row for row in reversed(heard) if row.role == "user" and row.deleted_at is None), None)
 

@@ -28,6 +28,8 @@ _SHORT_TOKENS = 300  # of an answer, when only short ones are given
 _USUAL_TOKENS = 800  # of an answer, when nothing else is said: for the reservation alone
 _BRIEFLY = "\n\n## Now\nThe budget is nearly spent: answer in two or three sentences, without any tool."
 
+_PARTS = {"cast_ballot", "choose_members"}
+
 
 class Rung(IntEnum):
     """How much is done for a call, from all to nothing."""
@@ -64,6 +66,8 @@ class Allowed:
         if self.rung is not Rung.SHORT:
             return request
         most = min(request.max_tokens or _SHORT_TOKENS, _SHORT_TOKENS)
+        if request.tools and {tool.name for tool in request.tools} <= _PARTS:
+            return replace(request, max_tokens=most)  # who is asked for a ballot can give it by that tool alone
         return replace(request, system=request.system + _BRIEFLY, tools=(), force_tool="", max_tokens=most)
 
 

@@ -197,7 +197,7 @@ class Caller:
         turns.lower_trust(tx, turn, outcome.trust)
         body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": ok}
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
-        body |= {"data": data, "effect": effect, "forgets": outcome.forgets}
+        body |= {"data": data, "effect": effect, "forgets": outcome.forgets, "trust": int(outcome.trust)}
         turns.add_step(tx, turn, "tool_result", body, about.now)
         happenings.note_tool(tx, turn, about.agent.tools, call, about.now, worked=True)
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from bot.context import Material
 from bot.errors import ConfigError
-from bot.events import Complete, TurnEvent
+from bot.events import Complete, OfMember, TurnEvent
 from bot.history import DEFAULT_BUDGET
 from bot.kit import Kit
 from bot.models.base import Answer, Event, ModelError, Request, UserMessage
@@ -88,6 +88,8 @@ class Compactor:
 
     def watch(self, event: TurnEvent) -> None:
         """Told of every event of turns: a turn that is over may have filled its conversation."""
+        if isinstance(event, OfMember):
+            event = event.event
         if isinstance(event, Complete):
             self._ended.put_nowait(event.turn)
 

@@ -19,7 +19,7 @@ from bot.config.exchange import read_agent, read_exchange, write_exchange
 from bot.errors import ConfigError, UserError
 from bot.houses import Answering, agent_row, agent_section, require_standing
 from bot.seeding import ensure_own_blocks, seed_agent
-from memory import agents, groups, inbox, outbox, turns
+from memory import agents, groups, inbox, outbox, requests, turns
 from memory.agents import Agent
 from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
@@ -129,6 +129,8 @@ class Staff:
                 outbox.withdraw_pending(tx, turn)
                 inbox.finish(tx, turn, now)
                 turns.end(tx, turn, "cancelled", now)
+            for turn in requests.waiting_turns(tx, agent.id):  # of turns that ended when they had asked
+                self.approvals.broker.withdraw(tx, turn, now)
             return agent, ended
 
         async with self._open() as database:

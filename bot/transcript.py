@@ -1,6 +1,6 @@
 """A finished turn as rows: its steps become messages, its answer becomes outbox rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -50,7 +50,9 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:
     kept = not any(other.body.get("forgets") for other in ended.material.steps)
     if step.kind == "tool_result":
         text = body["text"] if kept else ""
-        return [_said(ended, now, role="tool", text=text, call=(body["call"], body["name"], None))]
+        made = _said(ended, now, role="tool", text=text, call=(body["call"], body["name"], None))
+        trust = Trust(min(Trust.AGENT, body.get("trust", Trust.AGENT)))  # it stays in view of later turns
+        return [lambda sequence: replace(made(sequence), trust=trust)]
     if step.kind != "answer":
         return []
     if final:

@@ -8,7 +8,6 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 import asyncio
 import functools
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, TypeAlias
 
 import structlog
@@ -19,7 +18,8 @@ from bot.calling import Caller
 from bot.context import Material
 from bot.errors import ToolError
 from bot.groups.parting import end_part, give_up_part, member_of
-from bot.groups.team import acting
+from bot.groups.team import acting, is_observer
+from bot.joining import arrivals, join_arrivals
 from bot.kit import Kit
 from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta, Usage
 from bot.moves import Cancel, Finish, Move, Remind, Restart, Tell, Think, Use, next_move, open_call, wordings
@@ -28,12 +28,12 @@ from bot.rules import Rules
 from bot.spending import spent
 from bot.tools.aliases import unaliased
 from memory import budgets, coordination, groups, inbox, outbox, turns
+from memory.audience import Trust
 from memory.database import Database, Rows, Tx
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, call_point, commit_point, outside
 from memory.groups import Status
 from memory.ids import TurnId, place_source
-from memory.inbox import InRow
 from memory.turns import Turn, TurnMoved
 from memory.usage import record
 
@@ -238,10 +238,13 @@ class TurnRunner:
         body = {"text": redact(_explained(answer)), "calls": calls, "model": answer.model, "finish": answer.finish}
 
         def work(tx: Tx) -> Standing:
+            if any(each.trust is Trust.WEB for each in material.history):  # what was read is still before its eyes
+                turns.lower_trust(tx, turn, Trust.WEB)
             turns.add_step(tx, turn, "answer", body, now)
             recalled = [entry.id for entry in material.recalled]
             turns.note_shown(tx, turn, context.shown_blocks(material), recalled)
-            if material.around is not None:
+            voting = material.part is not None and material.part.kind in ("ballot", "choice")
+            if material.around is not None and not voting:  # who only votes has not acted on them
                 coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)
             if answer.model:
                 record(tx, turn, cost, now)
@@ -273,9 +276,10 @@ class TurnRunner:
                 end_part(tx, material, material.part, text, now)
                 return True
             source = place_source(turn.place)
-            pieces = self._kit.package(source, text)
-            transcript.write(tx, transcript.Ended(material, text, source, tuple(pieces)), now)
-            groups.end(tx, turn.id, {"agents": [turn.agent] if text.strip() else []}, now)
+            said = "" if is_observer(tx, turn) else text
+            pieces = self._kit.package(source, said)
+            transcript.write(tx, transcript.Ended(material, said, source, tuple(pieces)), now)
+            groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)
             inbox.finish(tx, turn.id, now)
             turns.end(tx, turn.id, "done", now)
             return True
@@ -363,23 +367,6 @@ async def _run_to_end(database: Database, kit: Kit, turn: TurnId, seconds: float
 def _tell_of_part(kit: Kit, turn: TurnId, event: events.TurnEvent) -> None:
     """Those who watch hear of a member's part as such: nothing of it is an answer to anybody yet."""
     kit.watch(events.OfMember(turn, event.place, event))
-
-
-def arrivals(rows: Rows, turn: Turn) -> list[InRow]:
-    """What the same speaker said since, and no turn has claimed yet."""
-    claimed = inbox.of_turn(rows, turn.id)
-    return inbox.joinable(rows, claimed[-1]) if claimed and not claimed[0].alone else []
-
-
-def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
-    """Take what the same speaker said meanwhile into the turn; whether there was anything."""
-    joined = arrivals(tx, turn)
-    if not joined:
-        return False
-    inbox.claim(tx, joined, turn.id)
-    turns.add_joined(tx, turn, [row.message for row in joined if row.message is not None], now)
-    happenings.note_asked(tx, turn, joined, now)
-    return True
 
 
 def _explained(answer: Answer) -> str:

@@ -128,7 +128,8 @@ def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
             turn is None
             or turn.status != "running"
             or outbox.anything_said(tx, identifier)
-            or any(_lasting(step) for step in steps)
+            or groups.acted(tx, identifier)
+            or any(turns.is_lasting(step) for step in steps)
         ):
             continue
         answers = turn.id if turn.parent is None else groups.run_of(tx, turn.id)
@@ -136,14 +137,6 @@ def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
         groups.drop_parts(tx, turn.id)
         again = turns.restart(tx, turn)
         turns.add_joined(tx, again, [MessageId(row["message_id"]) for row in asked], again.started_at)
-
-
-def _lasting(step: turns.Step) -> bool:
-    """Whether a step did something: a call that left the house, wrote memory, asked somebody or was approved."""
-    body = step.body
-    calls = body.get("calls", ())
-    asked = (body.get("data") or {}).get("waiting")
-    return step.kind == "tool_started" or bool(body.get("effect") or asked or any("permit" in call for call in calls))
 
 
 def full_text_indexes(rows: Rows) -> list[str]:

@@ -170,6 +170,19 @@ def note(tx: Tx, turn: TurnId, detail: Mapping[str, Any]) -> None:
     tx.run("UPDATE group_parts SET detail = ? WHERE turn_id = ?", (_json(detail), turn))
 
 
+def note_acted(tx: Tx, turn: TurnId) -> None:
+    """Keep of a part that it did something that cannot be done twice."""
+    tx.run("UPDATE group_parts SET detail = json_set(detail, '$.acted', json('true')) WHERE turn_id = ?", (turn,))
+
+
+def acted(rows: Rows, run_id: TurnId) -> bool:
+    """Whether a member did something in a run that would be done twice if it began again."""
+    sql = """SELECT 1 FROM group_parts p WHERE p.run_id = ? AND p.kind <> 'observe' AND (
+             json_extract(p.detail, '$.acted') OR EXISTS (SELECT 1 FROM outbox o WHERE o.turn_id = p.turn_id)
+             OR EXISTS (SELECT 1 FROM permission_requests q WHERE q.turn_id = p.turn_id))"""
+    return rows.one(sql, (run_id,)) is not None
+
+
 def drop_parts(tx: Tx, run_id: TurnId) -> None:
     """Forget what members did in a run that begins again; turns of theirs that still run are cancelled.
 

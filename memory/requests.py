@@ -183,12 +183,20 @@ def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Reques
 
 
 def about(rows: Rows, message: MessageId) -> list[Request]:
-    """Every request of the turns that answered a message, or an event that was about it."""
-    sql = """SELECT * FROM permission_requests WHERE turn_id IN
+    """Every request of the turns that answered a message, of members' parts in them, or an event that was about it."""
+    sql = """WITH answering AS
              (SELECT turn_id FROM inbox WHERE message_id = :message AND turn_id IS NOT NULL
               UNION SELECT turn_id FROM inbox WHERE kind = 'event' AND source IN ('edit', 'approval')
-              AND json_extract(payload, '$.about') = :message AND turn_id IS NOT NULL) ORDER BY id"""
+              AND json_extract(payload, '$.about') = :message AND turn_id IS NOT NULL)
+             SELECT * FROM permission_requests WHERE turn_id IN answering
+             OR turn_id IN (SELECT turn_id FROM group_parts WHERE run_id IN answering) ORDER BY id"""
     return [_request(row) for row in rows.all(sql, {"message": message})]
+
+
+def waiting_turns(rows: Rows, agent: AgentId) -> list[TurnId]:
+    """The turns of an agent in which it asked for what nobody has decided."""
+    sql = "SELECT DISTINCT turn_id FROM permission_requests WHERE agent_id = ? AND status = 'waiting'"
+    return [TurnId(row["turn_id"]) for row in rows.all(sql, (agent,))]
 
 
 def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
@@ -240,8 +248,10 @@ def expire(tx: Tx, identifier: RequestId, now: datetime) -> None:
 
 
 def withdraw(tx: Tx, turn: TurnId, now: datetime) -> list[RequestId]:
-    """What a turn asked for is not wanted any more; gives what was taken back."""
-    found = tx.all("SELECT id FROM permission_requests WHERE turn_id = ? AND status = 'waiting'", (turn,))
+    """What a turn, or a member's part of it, asked for is not wanted any more; gives what was taken back."""
+    sql = """SELECT id FROM permission_requests WHERE status = 'waiting' AND (turn_id = :turn OR turn_id IN
+             (SELECT turn_id FROM group_parts WHERE run_id = :turn AND kind <> 'observe'))"""
+    found = tx.all(sql, {"turn": turn})
     for row in found:
         _decide(tx, row["id"], Status.WITHDRAWN, now)
     return [RequestId(row["id"]) for row in found]

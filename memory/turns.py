@@ -160,6 +160,14 @@ def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> 
     tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (lowest, turn.id))
 
 
+def is_lasting(step: Step) -> bool:
+    """Whether a step did something: a call that left the house, wrote memory, asked somebody or was approved."""
+    body = step.body
+    calls = body.get("calls", ())
+    asked = (body.get("data") or {}).get("waiting")
+    return step.kind == "tool_started" or bool(body.get("effect") or asked or any("permit" in call for call in calls))
+
+
 def lower_trust(tx: Tx, turn: Turn, trust: Trust) -> None:
     """Trust the turn no further than that: it took in words of such a source."""
     tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (int(trust), turn.id))

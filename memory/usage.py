@@ -24,7 +24,9 @@ class Spent:
 
 
 def guild_of(scope: Scope) -> Audience | None:
-    """The guild in which something is heard, if it is heard in one."""
+    """The guild in which something is heard, if it is heard in one; a direct message is heard in none."""
+    if scope.audience.startswith("person:"):
+        return None
     return next((each for each in (scope.audience, *sorted(scope.within)) if each.startswith("guild:")), None)
 
 

@@ -87,7 +87,8 @@ def newest_answer(rows: Rows, place: PlaceId, scope: Scope) -> TurnId | None:
     row = rows.one(
         "SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ? AND m.role = 'assistant' "
         f"AND m.tool_call_id IS NULL AND {condition} AND EXISTS (SELECT 1 FROM outbox o "
-        "WHERE o.key = 'turn/' || t.id || '/0' AND o.status IN ('sending', 'sent', 'unknown')) "
+        "WHERE o.key IN ('turn/' || t.id || '/0', 'turn/' || t.id || '/0/0') "
+        "AND o.status IN ('sending', 'sent', 'unknown')) "
         "ORDER BY m.id DESC LIMIT 1",
         (place, *parameters),
     )

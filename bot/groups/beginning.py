@@ -82,7 +82,7 @@ def beginning(
 def _told(found: Team, head: InRow) -> AgentId:
     """Who is told of something that happened in the house: the one it is for, else who speaks for the group."""
     named = AgentId(str(head.payload.get("agent", "")))
-    return named if named in found.names else found.leader
+    return named if found.able(named) or named in found.observers else found.leader
 
 
 def plan_of(

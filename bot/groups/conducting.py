@@ -150,7 +150,8 @@ class Conductor:
         def work(tx: Tx) -> bool:
             turns.require_current(tx, turn)
             fresh = context.look(tx, turn, material.agent)
-            if moves.changed(fresh) and turn.restarts < moves.MAX_RESTARTS:
+            again = turn.restarts < moves.MAX_RESTARTS and not groups.acted(tx, turn.id)
+            if moves.changed(fresh) and again:
                 self._begin_again(tx, fresh)
                 return False
             speaking.write(tx, fresh, speaking.Spoken(say.words, sight.team), self._kit.package, now)
@@ -172,14 +173,21 @@ class Conductor:
 
     def _begin_again(self, tx: Tx, material: Material) -> None:
         """The words changed while members worked on the old ones: ask again."""
+        now = self._kit.clock()
+        self._kit.broker.withdraw(tx, material.turn.id, now)
         groups.drop_parts(tx, material.turn.id)
         again = turns.restart(tx, material.turn)
-        turns.add_step(tx, again, "joined", {"messages": moves.wordings(material)}, self._kit.clock())
+        turns.add_step(tx, again, "joined", {"messages": moves.wordings(material)}, now)
 
     async def _fail(self, why: str, sight: _Sight) -> None:
         """Nobody gave anything: forget that they were asked, so that the next try asks again."""
-        turn = sight.material.turn
-        await self._db.write(_AGAIN, lambda tx: groups.drop_parts(tx, turn.id))
+        turn, now = sight.material.turn, self._kit.clock()
+
+        def work(tx: Tx) -> None:
+            self._kit.broker.withdraw(tx, turn.id, now)
+            groups.drop_parts(tx, turn.id)
+
+        await self._db.write(_AGAIN, work)
         self._kit.watch(events.GroupError(turn.id, turn.place, None, why, recoverable=True))
         raise GroupFailed(f'nobody of the group "{sight.team.group.name}" gave an answer: {why}')
 

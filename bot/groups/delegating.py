@@ -9,6 +9,7 @@ from bot.groups.parting import begin_part
 from bot.groups.settings import Supervisor
 from bot.groups.stepping import Wanted
 from bot.groups.team import Team, team
+from bot.quoting import plain
 from bot.tools.base import Handed, Told
 from memory import events, groups, inbox, outbox, turns
 from memory.clock import to_text
@@ -64,7 +65,7 @@ def hand_over(tx: Tx, task: Task, now: datetime) -> Handed | Told:
         )
     name = found.names[turn.agent]
     words = (
-        f"{name}, who leads here, gives you this task in answering the message above:\n{task.text}\n"
+        f"{name}, who leads here, gives you this task in answering the message above:\n{plain(task.text)}\n"
         f"Your final text goes back to {name}, not to people."
     )
     wanted = Wanted(chosen.agent, "task", words=words, seconds=settings.timeout)
@@ -133,7 +134,7 @@ def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: d
         place=turn.place,
         person=turn.person,
         group=found.group.id,
-        text=f"A task was left for you while a message here was answered: {task.text}",
+        text=f"A task was left for you while a message here was answered: {plain(task.text)}",
         hearers=turn.scope,
         trust=turn.trust,
         payload={"agent": member.agent, "status": "task", "hops": hops + 1},

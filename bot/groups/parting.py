@@ -104,6 +104,11 @@ def end_part(tx: Tx, material: Material, part: Part, text: str, now: datetime) -
         status, text = "failed", "gave nothing"
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
     turns.hand_uses(tx, part.turn, part.asked_by)
+    mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)
+    if mine is not None and asking is not None and part.kind != "observe":
+        turns.lower_trust(tx, asking, mine.trust)  # what it took in is in what it hands on
+    if any(turns.is_lasting(step) for step in material.steps):
+        groups.note_acted(tx, part.turn)
     turns.end(tx, material.turn.id, "done", now)
 
 

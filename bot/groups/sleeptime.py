@@ -136,7 +136,7 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now:
         group=found.group.id,
         text=text,
         hearers=scope,
-        trust=Trust.SYSTEM,
+        trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
         payload={"agent": found.leader, "status": "sleeptime", "priority": fired[0].trigger.priority},
     )
     events.add(tx, event, now)

@@ -100,8 +100,14 @@ def acting(rows: Rows, turn: Turn) -> Agent:
         tool = _ASKED_BY_TOOL[part.kind]
         rules = ({"rule": "required_before_exit", "tool": tool}, {"rule": "exit_loop", "tool": tool})
         return replace(agent, tools=(tool,), rules=rules)
-    if part is not None and part.kind == "observe":
+    if member.role == "observer":  # in a part, and after a decision about what it asked for there
         return replace(agent, tools=tuple(tool for tool in agent.tools if tool != _SPEAKS))
     if member.pattern == "supervisor" and (member.role == "supervisor" or team(rows, turn.group).leader == agent.id):
         return replace(agent, tools=(*agent.tools, DELEGATE))
     return agent
+
+
+def is_observer(rows: Rows, turn: Turn) -> bool:
+    """Whether a turn is that of a member who hears and never speaks."""
+    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
+    return member is not None and member.role == "observer"

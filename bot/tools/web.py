@@ -13,6 +13,7 @@ from pydantic import Field
 from bot.config.sections import Web
 from bot.errors import ToolError
 from bot.policy import Asks, Caution
+from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, Tool, ToolContext
 from memory.audience import Trust
 from sources.web import Found, PageText, Reader, Searching, WebRefused, read_text
@@ -20,6 +21,8 @@ from sources.web import Found, PageText, Reader, Searching, WebRefused, read_tex
 _SHOWN = 8_000  # characters of a page that one call shows
 _LINKS = 15
 _EXCERPT = 300
+_TITLE = 200
+_ADDRESS = 300
 
 Fetch: TypeAlias = Callable[[str], Awaitable[tuple[str, PageText]]]
 """The address that a page had in the end, and what it says."""
@@ -30,8 +33,11 @@ def fetching(reader: Reader) -> Fetch:
     """Fetch by a reader; pages are taken apart beside the event loop."""
 
     async def fetch(url: str) -> tuple[str, PageText]:
-        page = await reader.fetch(url)
-        return page.url, await asyncio.to_thread(read_text, page)
+        try:
+            page = await reader.fetch(url)
+            return page.url, await asyncio.to_thread(read_text, page)
+        except ValueError as error:  # names and encodings that no standard knows
+            raise WebRefused("That address, or the page there, is not well formed.") from error
 
     return fetch
 
@@ -58,10 +64,12 @@ class WebFetchTool:
         url, page = await _asked(self._fetch(arguments.url))
         shown = page.text[arguments.start : arguments.start + _SHOWN]
         end = arguments.start + len(shown)
-        head = f"{page.title or 'untitled'} · characters {arguments.start}-{end} of {len(page.text)}"
+        head = f"characters {arguments.start}-{end} of {len(page.text)}"
+        title = " ".join(page.title.split())[:_TITLE] or "untitled"
         more = f"\n[more: call again with start={end}]" if end < len(page.text) else ""
-        links = "".join(f"\n- {words or 'link'}: {address}" for words, address in page.links[:_LINKS])
-        text = f"{head}\n{_quoted(url, shown)}{more}" + (f"\nLinks:\n{_quoted(url, links.strip())}" if links else "")
+        links = "".join(f"\n- {words or 'link'}: {address[:_ADDRESS]}" for words, address in page.links[:_LINKS])
+        said = "\n\n".join(filter(None, [title, shown, links and f"Links:{links}"]))
+        text = f"{head}\n{_quoted(url, said)}{more}"
         return Outcome(text, {"url": url, "title": page.title, "text": shown}, trust=Trust.WEB)
 
 
@@ -107,10 +115,10 @@ async def _asked(work: Awaitable[_T]) -> _T:
 
 def _line(number: int, each: Found) -> str:
     excerpt = " ".join(each.excerpt.split())[:_EXCERPT]
-    return f"{number}. {' '.join(each.title.split())[:150]} <{each.url}>\n   {excerpt}"
+    return f"{number}. {' '.join(each.title.split())[:150]} <{each.url[:_ADDRESS]}>\n   {excerpt}"
 
 
 def _quoted(source: str, text: str) -> str:
-    """As data: no end tag inside ends the quotation."""
-    inner = text.replace("</quoted", "<\\/quoted").replace("<quoted", "<\\quoted")
-    return f'<quoted from="{source.replace(chr(34), "%22")}">\n{inner}\n</quoted>'
+    """As data: no line or tag inside looks like one of the platform's."""
+    from_ = source[:_ADDRESS].replace('"', "%22").replace("<", "%3C")
+    return f'<quoted from="{from_}">\n{plain(text)}\n</quoted>'

@@ -1,17 +1,21 @@
 """What a fetched page says, as text."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
+from typing import Any
+from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup
-from bs4.element import Tag
+from bs4.element import PreformattedString, Tag
 
-_SILENT = ("script", "style", "noscript", "template", "svg", "iframe", "form", "button", "nav", "footer")
+_SILENT = ("title", "script", "style", "noscript", "template", "svg", "iframe", "form", "button", "nav", "footer")
 _BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "blockquote", "pre")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
 _MOST_LINKS = 30
+_KIND = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,40}")
 
 
 class WebRefused(Exception):
@@ -29,6 +33,11 @@ class Page:
     body: bytes
     whole: bool = True
 
+    @property
+    def host(self) -> str:
+        """Whose answer it is: all of the address that an error repeats, since the rest may be anybody's words."""
+        return (urlsplit(self.url).hostname or "")[:100]
+
 
 @dataclass(frozen=True)
 class PageText:
@@ -43,14 +52,15 @@ def read_text(page: Page) -> PageText:
     """The words of a page. Raises WebRefused for what has none. Takes up to a second: not for the event loop."""
     kind, charset = _content_type(page.type)
     if page.status >= 400:
-        raise WebRefused(f"{page.url} answered with the error {page.status}.")
+        raise WebRefused(f"{page.host} answered with the error {page.status}.")
     if kind in ("text/html", "application/xhtml+xml"):
         return _of_html(BeautifulSoup(page.body, "html.parser", from_encoding=charset or None))
     if kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind:
         if b"\0" in page.body:
-            raise WebRefused(f"{page.url} is not text ({len(page.body)} bytes).")
+            raise WebRefused(f"{page.host} gave no text ({len(page.body)} bytes).")
         return PageText("", page.body.decode(charset or "utf-8", "replace"))
-    raise WebRefused(f"{page.url} is not text but {kind} ({len(page.body)} bytes), which cannot be read.")
+    named = kind if _KIND.fullmatch(kind) else "something else"
+    raise WebRefused(f"{page.host} gave no text but {named} ({len(page.body)} bytes), which cannot be read.")
 
 
 def _of_html(soup: BeautifulSoup) -> PageText:
@@ -62,12 +72,20 @@ def _of_html(soup: BeautifulSoup) -> PageText:
         for link in soup("a", href=True, limit=_MOST_LINKS)
         if isinstance(link, Tag) and str(link["href"]).startswith(("http://", "https://"))
     )
-    for block in soup(_BLOCKS):
-        block.insert_before("\n")
-        block.insert_after("\n")
-    body = soup.body or soup
-    text = _LINES.sub("\n", _SPACES.sub(" ", body.get_text())).strip()
+    text = _LINES.sub("\n", _SPACES.sub(" ", "".join(_words(soup.body or soup)))).strip()
     return PageText(title, text, links)
+
+
+def _words(body: Tag) -> Iterator[str]:
+    """The texts of a page in order, blocks on lines of their own; in time that grows with the page alone."""
+    stack: list[Any] = [body]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, Tag):
+            end = "\n" if each.name in _BLOCKS else ""
+            stack += [end, *reversed(each.contents), end]
+        elif not isinstance(each, PreformattedString):  # comments and declarations
+            yield str(each)
 
 
 def _content_type(header: str) -> tuple[str, str]:
@@ -77,6 +95,6 @@ def _content_type(header: str) -> tuple[str, str]:
     charset = parsed.get_content_charset() or ""
     try:
         "".encode(charset or "utf-8")
-    except LookupError:
+    except (LookupError, UnicodeError):
         charset = ""
     return (parsed.get_content_type() if header else ""), charset

@@ -20,8 +20,10 @@ _SECONDS = 20.0
 _CONNECT_SECONDS = 8.0
 _MOST_BYTES = 1_500_000
 _MOST_REDIRECTS = 5
+_MOST_URL = 2_000
 _REDIRECTS = (301, 302, 303, 307, 308)
 _AGENT = "Carina (self-hosted chat bot)"
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # RFC 4291: what is given out of IPv6
 _CARRYING = tuple(ipaddress.ip_network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48"))
 """IPv6 networks whose addresses end in an IPv4 one: RFC 4291 (2.5.5.1), RFC 6052, RFC 8215."""
 
@@ -44,6 +46,8 @@ def is_public(address: str) -> bool:
     if isinstance(found, ipaddress.IPv6Address):
         if found.ipv4_mapped is not None:
             return is_public(str(found.ipv4_mapped))
+        if found not in _GLOBAL_UNICAST and not any(found in network for network in _CARRYING):
+            return False
         if any(found in network for network in _CARRYING):
             inner.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
         inner += [found.sixtofour, *(found.teredo or ())]
@@ -106,6 +110,8 @@ class Reader:
 
 def _checked(url: str) -> SplitResult:
     """The parts of a URL that may be read. Raises WebRefused."""
+    if len(url) > _MOST_URL:
+        raise WebRefused("That address is too long.")
     try:
         parts = urlsplit(url.strip())
         port = parts.port

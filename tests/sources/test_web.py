@@ -1,11 +1,12 @@
 """Reading the web: what is public is read, and nothing leads inside."""
 
+import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 import pytest
 
-from sources.web import PageText, Reader, Searching, WebRefused, is_public, read_text
+from sources.web import Page, PageText, Reader, Searching, WebRefused, is_public, read_text
 from sources.web.reading import resolve
 from tests.sources.web_server import here_or_public, small_web
 
@@ -33,6 +34,8 @@ INSIDE = [
     "64:ff9b::a00:1",
     "64:ff9b:1::a00:1",
     "2002:7f00:1::",
+    "fec0::1",
+    "::ffff:0:7f00:1",
     "no address",
 ]
 
@@ -70,6 +73,18 @@ async def test_the_character_set_is_the_server_s() -> None:
     assert (await text_of("/odd")).text.startswith("été")
 
 
+async def test_a_page_of_breaks_is_read_in_time_that_grows_with_it_alone() -> None:
+    page = Page("https://example.org/", 200, "text/html", b"<p>" + b"<br>" * 100_000 + b"end" + b"<div>" * 500)
+    began = time.process_time()
+    assert read_text(page).text == "end"
+    assert time.process_time() - began < 20, "inserting into the tree took minutes"
+
+
+async def test_comments_are_not_words_of_a_page() -> None:
+    page = Page("https://example.org/", 200, "text/html; charset=undefined", b"<p>seen<!-- unseen --></p>")
+    assert read_text(page).text == "seen"
+
+
 async def test_a_long_page_is_cut_and_not_read_to_its_end() -> None:
     async with small_web() as there:
         page = await Reader(here_or_public).fetch(there.base + "/big")
@@ -81,10 +96,12 @@ async def test_a_long_page_is_cut_and_not_read_to_its_end() -> None:
     ("path", "said"),
     [
         ("/nothing", "the error 404"),
-        ("/image", "not text but image/png"),
-        ("/binary", "is not text"),
+        ("/image", "no text but image/png"),
+        ("/binary", "gave no text"),
         ("/packed", "compressed"),
         ("/round", "more than 5 redirects"),
+        ("/kind", "gave no text but something else"),
+        ("/inside?to=https://example.org/" + "x" * 2_000, "too long"),
     ],
 )
 async def test_what_cannot_be_read_is_said(path: str, said: str) -> None:
