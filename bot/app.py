@@ -212,14 +212,14 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         Folders(*store, ground.folder.path, clock),
     )
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
-    return Desks(_desk(ground, halt), approvals, halt, why, operations, community, steering, *books)
+    return Desks(_desk(ground, halt, kit), approvals, halt, why, operations, community, steering, *books)
 
 
-def _desk(ground: _Ground, halt: Halt) -> Desk:
+def _desk(ground: _Ground, halt: Halt, kit: Kit) -> Desk:
     desk = Desk(ground.constellations, ground.house, ground.config.model.default, ground.clock)
     desk.standings, desk.unset = ground.thinking.standings, ground.config.unset()
     desk.embedding, desk.meaning = ground.embedding.words, ground.embedding.meaning
-    desk.halted = lambda: halt.since
+    desk.halted, desk.toolset = lambda: halt.since, kit.tools
     return desk
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from bot.kit import words_alone
 from bot.models.standing import Standing
+from bot.tools.base import Toolset
 from memory import agents, blocks, inbox, outbox, undelivered
 from memory.agents import Agent
 from memory.audience import Scope
@@ -123,6 +124,8 @@ class Desk:
         """Words on how the embedder stands, and how much waits for it in this constellation."""
         self.meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
         """What finds rows of like meaning to a text."""
+        self.toolset: Callable[[Agent], Toolset] = lambda _agent: Toolset()
+        """The tools that an agent has."""
         self.unset: Mapping[str, str] = {}
         """What is not configured, with the setting that would do it."""
 
@@ -175,6 +178,10 @@ class Desk:
         """Who lives here; names, settings and rules are nobody's words."""
         async with self._constellations.use(self._house) as database:
             return await database.read(agents.agents)
+
+    def tools_of(self, agent: Agent) -> list[str]:
+        """The tools that it really has: of those it may use, the ones that are there."""
+        return sorted(self.toolset(agent).tools)
 
     def model_of(self, agent: Agent) -> str:
         """The model an agent uses: its own, else the service's."""

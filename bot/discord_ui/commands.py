@@ -34,7 +34,8 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/chat agent` and `/chat group` talk to one of them by name.
 `/permits list` shows what waits for your yes; `/approve` and `/deny` answer it.
 `/link start` tells me that two accounts are both yours.
-`/remind me` tells you something at a time, `/tasks add` keeps what you want to do, `/quiet` says when I keep quiet.
+`/remind me` tells you something at a time; `/tasks add` keeps what you want to do, `/events add` what is when, `/quiet`
+your quiet hours.
 `/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
 **For my owner and admins**: `/status`, `/cost`, `/budget`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`,
 `/source`, `/job`, `/backup`, `/halt`."""

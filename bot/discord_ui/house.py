@@ -35,20 +35,20 @@ def _agents(desk: Desk, people: People) -> Command:
     async def command(interaction: Interaction) -> None:
         await interaction.response.defer(ephemeral=True)
         whole = policy.may(people, approver_of(interaction, "command"), Action.STATUS)
-        lines = [_agent_line(agent, desk.model_of(agent), whole=whole) for agent in await desk.agents()]
+        lines = [_agent_line(agent, desk, whole=whole) for agent in await desk.agents()]
         await interaction.followup.send("\n".join(lines)[:_LONGEST], ephemeral=True)
 
     return command
 
 
-def _agent_line(agent: Agent, model: str, *, whole: bool) -> str:
+def _agent_line(agent: Agent, desk: Desk, *, whole: bool) -> str:
     name = discord.utils.escape_markdown(agent.name)
     about = f": {discord.utils.escape_markdown(agent.description)}" if agent.description else ""
     if not whole:
         return f"- **{name}**{about}"
-    tools = ", ".join(f"{tool} (asks first)" if tool in agent.consent else tool for tool in agent.tools)
+    tools = ", ".join(f"{tool} (asks first)" if tool in agent.consent else tool for tool in desk.tools_of(agent))
     rules = "".join(f"\n  - {sentence}" for sentence in Rules.of(agent).sentences())
-    return f"- **{name}**{about}\n  model `{model}`, tools: {tools or 'none'}{rules}"
+    return f"- **{name}**{about}\n  model `{desk.model_of(agent)}`, tools: {tools or 'none'}{rules}"
 
 
 def _list(operations: Operations, people: People) -> Command:

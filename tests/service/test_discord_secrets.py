@@ -187,6 +187,6 @@ async def test_a_command_in_a_guild_without_the_bot_shows_nothing_of_elsewhere(o
 async def test_the_owner_sees_agents_with_their_tools_and_what_arrived(scripted: Town) -> None:
     channel = scripted.guild.text_channel("house")
     await scripted.ask(scripted.ana, channel, "<@bot> hello")
-    assert "tools: context, recall" in (await scripted.olga.command("agents")).text
+    assert "tools: calculate, context, coord" in (await scripted.olga.command("agents")).text
     assert "**done**" in (await scripted.olga.command("inbox list")).text
     assert "there is no inbox row 5" in (await scripted.olga.command("inbox retry", {"row": "5"})).text
