@@ -305,8 +305,12 @@ def _require_room(rows: Rows, folder: Folder, new: NewFile) -> None:
 
 
 def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """The files that hold a person's words: what they uploaded, and what was written in their turns."""
-    columns = "d.name AS folder, f.name AS file, f.content_type, f.size_bytes, f.content, f.audience, f.uploaded_at"
+    """The files that hold a person's words: what they uploaded, and what was written in their turns.
+
+    What stands in a file is given of those that hold nobody else's words.
+    """
+    columns = "d.name AS folder, f.name AS file, f.content_type, f.size_bytes, f.audience, f.uploaded_at"
+    columns += ", iif(json_array_length(f.people) = 1, f.content, NULL) AS content"
     sql = f"SELECT {columns} FROM folder_files f JOIN folders d ON d.id = f.folder_id WHERE {_THEIRS} ORDER BY 1, 2"
     return [_exported(row) for row in rows.all(sql, (person,))]
 

@@ -17,7 +17,7 @@ from memory.folders import Folder, NewFolder, Progress, disk
 from memory.ids import AgentId
 from memory.migrations import Kind, prepare
 from memory.search import Meaning, Query, search
-from tests.memory.parts import ANN, GUILD, NOON, STAR, store
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store
 from tests.memory.vectoring import MODEL, embed_all, pointing
 
 SETUP = commit_point("test_folders.setup")
@@ -165,6 +165,18 @@ def test_a_file_gets_the_audience_that_its_folder_has_now() -> None:
     folders.set_audience(tx, folder.id, OWNER)
     upload(tx, folder, "a.txt", "the ferry leaves at nine")  # by who read the folder before
     assert found(tx, "ferry", HERE) == []
+
+
+def test_an_export_gives_what_stands_in_files_of_one_person_alone() -> None:
+    tx = store()
+    folder = virtual(tx)
+    for name, people in (("own.txt", (ANN,)), ("shared.txt", (ANN, BOB)), ("theirs.txt", (BOB,))):
+        new = folders.from_content(name, b"the key is under the stone")
+        folders.put(tx, folder, replace(new, people=people), NOON)
+    exported = folders.export_person(tx, ANN)
+    assert [each["file"] for each in exported] == ["own.txt", "shared.txt"]
+    assert [each.get("content") for each in exported] == ["the key is under the stone", None]
+    assert str(BOB) not in str(exported)
 
 
 def test_two_folders_cannot_have_one_name() -> None:
