@@ -251,13 +251,14 @@ class Filing:
     def _store(self, tx: Tx, located: Located, text: str, *, append: bool) -> int:
         turn = self.turn
         turns.require_current(tx, turn)
-        old = self._held(tx, located) if append else None
-        before = b"" if old is None else old[1]
+        old = self._held(tx, located)
+        before = old[1] if append and old is not None else b""
         _require_text(located.path, before)
         content = _joined(before, text, append=append)
+        # Who writes a file anew was shown it: what stood there may stand there again.
         people: set[PersonId] = set() if old is None else set(old[0].people)
         people |= {turn.person} if turn.person else set()
-        trust = turn.trust if old is None else min(turn.trust, old[0].trust)
+        trust = min(turn.trust, old[0].trust) if append and old is not None else turn.trust
         new = folders.from_content(located.path, content)
         folders.put(tx, located.attached.folder, replace(new, people=tuple(sorted(people)), trust=trust), utc_now())
         return len(content)

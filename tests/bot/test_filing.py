@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -347,6 +348,21 @@ async def test_somebody_elses_words_are_written_with_a_yes_and_never_on_the_disk
         assert await service.column("SELECT name FROM folder_files") == ["a.txt"]
         assert await service.column("SELECT people FROM folder_files") == [json.dumps([ANN.id])]
         assert not (papers / "a.txt").exists()
+        await service.privacy.erase(ANN.id, Approver(ANN.id))
+        assert await service.column("SELECT name FROM folder_files") == []
+
+
+async def test_a_file_that_is_written_anew_still_holds_the_words_of_whoever_wrote_it_first(
+    tmp_path: Path, papers: Path
+) -> None:
+    async with running(tmp_path / "data") as service:
+        scene = Scene(service, papers)
+        folder = await scene.folder("notes", "virtual", "read_write")
+        new = replace(folders.from_content("a.txt", b"Ann says hello"), people=(ANN.id,))
+        await service.write(lambda tx: folders.put(tx, folder, new, NOON))
+        text, ok = await scene.use(write("write", "notes/a.txt", "Ann says hello!"))
+        assert (text, ok) == ("notes/a.txt has 15 bytes now", True)
+        assert await service.column("SELECT people FROM folder_files") == [json.dumps(sorted([ANN.id, OLGA.id]))]
         await service.privacy.erase(ANN.id, Approver(ANN.id))
         assert await service.column("SELECT name FROM folder_files") == []
 
