@@ -53,8 +53,9 @@ class TasksTool:
 
     def work(self, tx: Tx, context: ToolContext, arguments: TaskArguments) -> Outcome:
         person = context.turn.person
-        people = () if person is None else self._selves(person)
-        found = tasks.listing(tx, context.turn.scope, people)
+        if person is None:
+            raise ToolError("Nobody is talking to you at the moment.")
+        found = tasks.listing(tx, context.turn.scope, self._selves(person))
         match arguments.operation:
             case "list":
                 text = "\n".join(lines(found, self._zone)) or "They have no open tasks that may be spoken of here."
