@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from bot.reminding import Reminding, Wanted
+from bot.reminding import Reminding, Wanted, require_speaking_later
 from bot.when import read_when
 from memory import appointments, jobs, outbox, person_times
 from memory.appointments import Event, NewEvent
@@ -38,6 +39,8 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
     if not -1 <= given.minutes <= _MOST_MINUTES:
         raise Refused(f"a reminder comes 0 to {_MOST_MINUTES:,} minutes before an event")
     wanted = given.wanted
+    if given.minutes >= 0:
+        require_speaking_later(wanted.place)
     zone = person_times.of(tx, people).zone or default_zone
     trigger = read_when(wanted.when, now, zone)
     first = triggers.require(trigger, now)
@@ -62,13 +65,16 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
 
 
 def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
+    """Keep the job that announces it; what begins sooner than that is announced at once."""
     ahead = timedelta(minutes=event.reminder_minutes or 0)
-    before: Trigger = At(max(event.starts_at - ahead, now + timedelta(seconds=1)))
+    planned = event.starts_at - ahead
+    first = max(planned, now + timedelta(seconds=1))
+    payload: dict[str, Any] = {"event": event.id}
+    before: Trigger = At(first)
     if isinstance(trigger, Recurring):
         before = replace(trigger, ahead=ahead)
-    first = triggers.require(before, now)
-    made, payload = triggers.dump(before), {"event": event.id}
-    named = appointments.job_id(event.id)
+        payload |= {"sooner": to_text(first)} if first > planned else {}
+    named, made = appointments.job_id(event.id), triggers.dump(before)
     job = NewJob(named, EVENT, made, first, payload, event.person, event.audience, _GRACE)
     jobs.put(tx, job, now)
 
@@ -117,8 +123,9 @@ class Announcing:
         if self.reminding.opted_out(event.person):
             appointments.cancel(tx, event, firing.now)
             return Done("its person opted out")
-        repeats = isinstance(triggers.load(event.trigger), Recurring)
-        at = firing.due + timedelta(minutes=event.reminder_minutes or 0) if repeats else event.starts_at
+        if (held := self.reminding.quiet_until(tx, event.person, firing.now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        at = _announced(event, firing)
         place, audience, mention = self.reminding.where(tx, event.person, event.place, event.audience)
         text = f"📅 {_clock(at, event.zone)}: {event.title}"
         if mention and place_source(place) == "discord":
@@ -134,6 +141,14 @@ class Announcing:
         )
         outbox.add(tx, row, firing.now)
         return Done("said")
+
+
+def _announced(event: Event, firing: Firing) -> datetime:
+    """The time of the event that a due time is about."""
+    first = firing.job.payload.get("sooner") == to_text(firing.due)  # announced with less time than was wanted
+    if first or not isinstance(triggers.load(event.trigger), Recurring):
+        return event.starts_at
+    return firing.due + timedelta(minutes=event.reminder_minutes or 0)
 
 
 def _clock(moment: datetime, zone: str) -> str:

@@ -61,6 +61,7 @@ class Planned:
 
 def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Planned:
     """Keep a reminder with its job. `people` are all accounts of its person. Raises Refused, in words."""
+    require_speaking_later(wanted.place)
     if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
         raise Refused(f"saying it once more takes 0 (not) to {_MOST_MINUTES:,} minutes")
     times = person_times.of(tx, people)
@@ -82,6 +83,12 @@ def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str
     kept = reminders.add(tx, new, now)
     jobs.put(tx, _job(kept, first, ""), now)
     return Planned(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=wanted.urgent))
+
+
+def require_speaking_later(place: PlaceId) -> None:
+    """Raises Refused, in words, where nothing can be said to somebody later: a post is for everybody."""
+    if place_source(place) == "bluesky":
+        raise Refused("on Bluesky I cannot remind anybody, since everybody would read it: ask me on Discord")
 
 
 def quiet_of(times: Times, default_zone: str) -> Quiet | None:
@@ -152,7 +159,8 @@ class Reminding:
             return Done("its person opted out")
         if (held := self._held_until(tx, reminder, firing.now)) is not None:
             return Done("waits for the end of quiet hours", again=held)
-        late = f" (this was for {_clock(firing.due, reminder.zone)}; I was not running then)" if firing.late else ""
+        away = firing.late and firing.job.held_until is None  # not where quiet hours kept it
+        late = f" (this was for {_clock(firing.due, reminder.zone)}; I was not running then)" if away else ""
         key = f"reminder/{reminder.id}/{to_text(firing.due)}"
         self._say(tx, reminder, f"⏰ {reminder.text}{late}", key, firing.now)
         reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
@@ -177,9 +185,11 @@ class Reminding:
         return Done("said once more")
 
     def _held_until(self, rows: Rows, reminder: Reminder, now: datetime) -> datetime | None:
-        if reminder.urgent or reminder.person is None:
-            return None
-        quiet = quiet_of(person_times.of(rows, self.selves(reminder.person)), self.zone)
+        return None if reminder.urgent or reminder.person is None else self.quiet_until(rows, reminder.person, now)
+
+    def quiet_until(self, rows: Rows, person: PersonId, now: datetime) -> datetime | None:
+        """When the quiet hours end in which somebody is now; None when they are in none."""
+        quiet = quiet_of(person_times.of(rows, self.selves(person)), self.zone)
         return None if quiet is None else quiet.until(now)
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:

@@ -7,11 +7,13 @@ import pytest
 
 from bot import planning
 from bot.planning import Announcing, Plan
-from memory import appointments, jobs
+from memory import appointments, jobs, person_times
 from memory.audience import Scope
 from memory.database import Tx
 from memory.errors import Refused
-from memory.ids import ConstellationId
+from memory.ids import ConstellationId, PlaceId
+from memory.person_times import Times
+from scheduler import triggers
 from scheduler.jobs import Firing
 from tests.bot.test_reminding import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx, wanted
 
@@ -53,6 +55,41 @@ def test_one_that_begins_sooner_than_it_is_announced_is_announced_at_once(tx: Tx
     assert firing.due == NOW + timedelta(seconds=1)
     Announcing(says()).announce(tx, firing)
     assert out(tx)[0][1] == "📅 Mon 2026-03-02 12:05: dinner"
+
+
+@pytest.mark.parametrize(("when", "minutes"), [("every day at 12:05", 15), ("every day at 12:05", 2_000)])
+def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_at_once(
+    tx: Tx, when: str, minutes: int
+) -> None:
+    event = kept(tx, when, minutes)
+    firing = fired(tx, event)
+    assert firing.due == NOW + timedelta(seconds=1)
+    Announcing(says()).announce(tx, firing)
+    assert out(tx)[0][1] == "📅 Mon 2026-03-02 12:05: dinner"
+    after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
+    assert after is not None
+    Announcing(says()).announce(tx, replace(firing, due=after, now=after))
+    expected = after + timedelta(minutes=minutes)
+    assert out(tx)[1][1] == f"📅 {expected:%a %Y-%m-%d %H:%M}: dinner"
+    assert expected.minute == 5
+
+
+def test_quiet_hours_hold_it_back(tx: Tx) -> None:
+    person_times.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
+    firing = fired(tx, kept(tx, "today at 18:00"))
+    done = Announcing(says()).announce(tx, firing)
+    assert done.again == datetime(2026, 3, 2, 18, 30, tzinfo=UTC)
+    assert out(tx) == []
+    Announcing(says()).announce(tx, replace(firing, now=done.again))
+    assert len(out(tx)) == 1
+
+
+def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None:
+    there = replace(wanted("today at 18:00"), place=PlaceId("bluesky:at://did:plc:7/post/1"))
+    with pytest.raises(Refused, match="ask me on Discord"):
+        planning.plan(tx, Plan(there), (ANN,), "UTC", NOW)
+    event = planning.plan(tx, Plan(there, minutes=-1), (ANN,), "UTC", NOW)
+    assert jobs.get(tx, appointments.job_id(event.id)) is None
 
 
 def test_what_is_not_to_be_announced_has_no_job(tx: Tx) -> None:

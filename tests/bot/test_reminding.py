@@ -131,8 +131,16 @@ def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: T
     done = says().remind(tx, firing(tx, kept))
     assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
     assert out(tx) == []
+    jobs.hold(tx, reminders.job_id(kept.reminder.id), done.again, done.detail, 0)
     says().remind(tx, firing(tx, kept, done.again))
-    assert len(out(tx)) == 1
+    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum"]  # it was running all the time
+
+
+@pytest.mark.parametrize("place", ["bluesky:at://did:plc:7/post/1", "bluesky:user:did:plc:7"])
+def test_on_bluesky_nobody_is_reminded(tx: Tx, place: str) -> None:
+    with pytest.raises(Refused, match="ask me on Discord"):
+        planned(tx, wanted(place=PlaceId(place)))
+    assert tx.all("SELECT id FROM jobs") == tx.all("SELECT id FROM reminders") == []
 
 
 def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:
