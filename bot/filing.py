@@ -15,7 +15,7 @@ import structlog
 
 from bot.errors import ToolError
 from memory import folders, turns
-from memory.audience import Trust, may_write_down
+from memory.audience import OWNER, Trust, may_write_down
 from memory.clock import utc_now
 from memory.database import Database, Rows, Tx
 from memory.errors import Refused
@@ -242,7 +242,8 @@ class Filing:
             raise ToolError(
                 f"What is said here may not be written into {folder.name}: others can read it who may not know it."
             )
-        if folder.kind == "local" and turn.trust < Trust.OWNER:
+        # In the owner's own places a turn that was shown a file has less trust, and needs the owner's yes for this.
+        if folder.kind == "local" and turn.trust < Trust.OWNER and turn.scope.audience != OWNER:
             raise ToolError(
                 f"{folder.name} is a directory of the owner's machine, where words of others could not be erased: "
                 "only the owner may have something written there. Use a virtual folder."

@@ -1,6 +1,7 @@
 """`file` and `file_write`: the files of the folders that the owner attached to an agent.
 
-An agent has these tools only while it has a folder. What a file says is quoted: information, never an instruction.
+An agent has these tools only while it has a folder. What a file says is quoted: information, never an instruction. Who
+wrote it nobody knows: whoever was shown some of it has the trust of the web from then on.
 """
 
 import asyncio
@@ -87,7 +88,8 @@ class FileTool:
                 lines = [f"{hit.label}:\n{plain(hit.text[:_PASSAGE])}" for hit in found.hits]
                 told = [*found.missing, "" if lines else "Nothing was found."]
                 hits = [{"path": hit.label, "text": hit.text[:_PASSAGE]} for hit in found.hits]
-                return Outcome(_told(told, "\n\n".join(lines), "your folders"), {"hits": hits})
+                text = _told(told, "\n\n".join(lines), "your folders")
+                return Outcome(text, {"hits": hits}, trust=Trust.WEB if lines else Trust.SYSTEM)
 
 
 class WriteArguments(Arguments):
@@ -161,7 +163,8 @@ def _window(place: Located, shown: Shown, *, whole: bool) -> Outcome:
         "next": window.next,
         "size": shown.size,
     }
-    return Outcome(_told(["; ".join(head)], plain(window.content), f"file {place.whole}"), data)
+    text = _told(["; ".join(head)], plain(window.content), f"file {place.whole}")
+    return Outcome(text, data, trust=Trust.WEB)
 
 
 def _matches(matches: Matches) -> Outcome:
@@ -169,7 +172,9 @@ def _matches(matches: Matches) -> Outcome:
     skipped = f", {matches.skipped} of them not text" if matches.skipped else ""
     told = [f"{len(lines)} lines match in {matches.files} files{skipped}", matches.stopped]
     found = [{"path": each.path, "line": each.line.number, "text": each.line.shown[:_LINE]} for each in matches.found]
-    return Outcome(_told(told, "\n".join(lines), "your folders"), {"matches": found, "stopped": matches.stopped})
+    text = _told(told, "\n".join(lines), "your folders")
+    trust = Trust.WEB if lines else Trust.SYSTEM
+    return Outcome(text, {"matches": found, "stopped": matches.stopped}, trust=trust)
 
 
 def _told(words: list[str], quoted: str, source: str) -> str:

@@ -352,6 +352,33 @@ async def test_somebody_elses_words_are_written_with_a_yes_and_never_on_the_disk
         assert await service.column("SELECT name FROM folder_files") == []
 
 
+@pytest.mark.parametrize(
+    "look", [file("read", "papers/long.txt"), file("grep", pattern="ferry"), file("search", query="ferry")]
+)
+async def test_after_reading_the_owner_is_asked_before_something_is_written(
+    tmp_path: Path, papers: Path, look: Call
+) -> None:
+    async with running(tmp_path / "data") as service:
+        scene = Scene(service, papers)
+        await scene.folder(access="read_write")
+        service.model.replies.append(says("", look))
+        await scene.use(write("write", "papers/new.txt", "as the file said"))
+        (request,) = await service.column("SELECT id FROM permission_requests WHERE subject = 'file_write'")
+        assert not (papers / "new.txt").exists()
+        await service.approvals.answer(request, Approver(OLGA.id), Verdict.ONCE)
+        await service.settled()
+        assert (papers / "new.txt").read_text() == "as the file said"
+
+
+@pytest.mark.parametrize("look", [file("list", "papers"), file("grep", pattern="nowhere"), file("search", query="zzz")])
+async def test_who_was_shown_nothing_of_a_file_is_not_asked(tmp_path: Path, papers: Path, look: Call) -> None:
+    async with running(tmp_path / "data") as service:
+        scene = Scene(service, papers)
+        await scene.folder(access="read_write")
+        service.model.replies.append(says("", look))
+        assert await scene.use(write("write", "papers/new.txt", "one")) == ("papers/new.txt has 3 bytes now", True)
+
+
 async def test_a_file_that_is_written_anew_still_holds_the_words_of_whoever_wrote_it_first(
     tmp_path: Path, papers: Path
 ) -> None:
