@@ -302,6 +302,7 @@ def to_delivery(row: OutRow) -> Delivery:
         speaker=detail.get("speaker", ""),
         avatar=detail.get("avatar", ""),
         reply_to=detail.get("reply_to") or "",
+        later=bool(detail.get("after")),
         may_mention=tuple(PersonId(person) for person in detail.get("mentions", ())),
         act=detail.get("act", ""),
         target=detail.get("target", ""),

@@ -188,7 +188,9 @@ class Delivery:
     target: str = ""
     """The post or person that it is done to."""
     follows: str = ""
-    """External id of the piece of the same text that was sent before this one."""
+    """External id of the piece of the same answer that was sent before this one."""
+    later: bool = False
+    """Whether there is such a piece. Without `follows` it was not delivered."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[OutFile, ...] = ()
     buttons: Buttons | None = None

@@ -29,10 +29,12 @@ def write(
     asked = [each.message.id for each in material.asked]
     messages.join_batch(tx, asked, material.turn.id)
     said = [(agent, text) for agent, text in spoken.words if text.strip()]
+    after = ""
     for number, (agent, text) in enumerate(said):
         speaker = spoken.team.group.name if agent is None else agents.agent(tx, agent).name
         message = _store(tx, material, (agent, speaker), text, len(asked) + number + 1, now)
-        _queue(tx, material, (agent, speaker), (number, message), package(place_source(material.turn.place), text), now)
+        pieces = package(place_source(material.turn.place), text)
+        after = _queue(tx, material, (agent, speaker), (number, message, after), pieces, now)
 
 
 def _store(
@@ -60,16 +62,21 @@ def _queue(
     tx: Tx,
     material: Material,
     who: tuple[AgentId | None, str],
-    what: tuple[int, MessageId],
+    what: tuple[int, MessageId, str],
     pieces: list[Piece],
     now: datetime,
-) -> None:
-    turn, (agent, speaker), (number, message) = material.turn, who, what
+) -> str:
+    """Queue one member's words behind the row with the key in `what`; gives the key of the last row there is then.
+
+    Only the very first row answers the message; each other one goes on from the row before it.
+    """
+    turn, (agent, speaker), (number, message, after) = material.turn, who, what
     newest = next((each for each in reversed(material.asked) if each.message.deleted_at is None), None)
-    answers = answered_id(newest) if newest is not None and number == 0 else ""
+    answers = answered_id(newest) if newest is not None else ""
     for place, piece in enumerate(pieces):
+        key = f"turn/{turn.id}/{number}/{place}"
         row = outbox.NewRow(
-            key=f"turn/{turn.id}/{number}/{place}",
+            key=key,
             place=turn.place,
             source=place_source(turn.place),
             content=piece.text,
@@ -79,7 +86,8 @@ def _queue(
             person=turn.person,
             agent=agent or turn.agent,
             detail={
-                "reply_to": answers if place == 0 else "",
+                "reply_to": "" if after else answers,
+                **({"after": after} if after else {}),
                 "mentions": [turn.person] if turn.person else [],
                 "speaker": speaker,
                 "avatar": "" if agent is None else agents.agent(tx, agent).face["avatar"],
@@ -87,3 +95,5 @@ def _queue(
             },
         )
         outbox.add(tx, row, now)
+        after = key
+    return after

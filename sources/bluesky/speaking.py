@@ -106,6 +106,9 @@ class BlueskyEndpoint:
             return await self._own(delivery.follows)
         root = root_of(delivery.place)
         uri, _ = uri_and_cid(delivery.reply_to)
+        if delivery.turn is not None and delivery.later and not uri:
+            # The thread's first author may never have spoken to us.
+            raise DeliveryFailed("the post that it goes on from was not delivered")
         if not root:
             raise DeliveryFailed(f"{delivery.place} is no thread on Bluesky, and direct messages are not served there")
         found = (await self._watched.posts([uri or root])).get(uri or root)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from memory.ids import PersonId, PlaceId
+from memory.ids import PersonId, PlaceId, TurnId
 from sources.base import DeliveryFailed, DeliveryUnclear
 from sources.bluesky.budget import Budget
 from tests.sources.bluesky_stage import Ground, delivery, ground
@@ -40,6 +40,17 @@ async def test_an_answer_goes_on_from_what_it_answers_and_the_next_from_the_answ
     assert one.record["reply"] == {"root": began.reference, "parent": asked.reference}
     assert two.record["reply"] == {"root": began.reference, "parent": one.reference}
     assert one.record["langs"] == two.record["langs"] == ["de", "en"]
+
+
+async def test_a_later_piece_without_the_one_before_answers_nobody(here: Ground) -> None:
+    began = here.bob.post("Bob never spoke to us")
+    asked = here.mention("hi", reply_to=began)
+    lost = delivery(place(asked), "two", turn=TurnId(7), later=True)
+    with pytest.raises(DeliveryFailed, match="goes on from was not delivered"):
+        await here.source().endpoint.send(lost)
+    assert here.bot.posts == []
+    await here.source().endpoint.send(delivery(place(asked), "of its own", turn=TurnId(7)))
+    assert here.bot.posts[0].parent == began.uri  # what answers no post in particular is said to the thread
 
 
 @pytest.mark.parametrize("fault", ["after", 500, 502])

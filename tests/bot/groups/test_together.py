@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,23 @@ from memory.audience import Trust
 from memory.database import Rows, Tx
 from memory.erasure import begin_again
 from memory.ids import TurnId
+from sources.base import DeliveryFailed
 from tests.bot.groups.parts import Cast, Line, agents, told, who
-from tests.bot.parts import BOB, OLGA, Held, MovableClock, Platform, call, deleted, edited, results, said, says
+from tests.bot.parts import (
+    BOB,
+    HALL,
+    OLGA,
+    Fate,
+    Held,
+    MovableClock,
+    Platform,
+    call,
+    deleted,
+    edited,
+    results,
+    said,
+    says,
+)
 from tests.bot.stage import Setting, running, until
 
 FOUR = agents("Ant", "Bee", "Cat", "Dog")
@@ -134,6 +150,28 @@ async def test_parallel_stages_all_get_the_message_alone(tmp_path: Path) -> None
         await service.heard(said("go", 1))
         assert [(r.detail["speaker"], r.content) for r in await service.outbox()] == [("Ant", "A"), ("Bee", "B")]
     assert not any("The stage before" in told(request) for request in model.requests)
+
+
+@pytest.mark.parametrize(
+    ("first", "sent"),
+    [
+        (Fate.ARRIVES, [("AAAA", "", False), ("a", "AAAA", True), ("BBBB", "a", True), ("b", "BBBB", True)]),
+        (DeliveryFailed("gone"), [("AAAA", "", False), ("BBBB", "", True), ("b", "BBBB", True)]),
+    ],
+)
+async def test_each_post_of_several_members_goes_on_from_the_one_before(
+    tmp_path: Path, first: Fate | DeliveryFailed, sent: list[tuple[str, str, bool]]
+) -> None:
+    toml = stages(("both", "Ant Bee", ""))
+    setting = Setting(Cast(Ant=["AAAAa"], Bee=["BBBBb"]), toml=toml)
+    setting.platform = Platform(setting.clock, deque([first]), max_length=4)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("go", 1))
+        answer = [each for each in setting.platform.sends if each.place == HALL.id]
+        posts = {post.external_id: post.text for post in setting.platform.posts}
+        assert [(each.text, posts.get(each.follows, ""), each.later) for each in answer] == sent
+        rows = [row for row in await service.outbox() if row.place == HALL.id]
+        assert [row.detail["reply_to"] for row in rows] == ["1", "", "", ""]
 
 
 @pytest.mark.parametrize(
