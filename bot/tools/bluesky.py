@@ -62,7 +62,7 @@ class BlueskyTool:
             reason = f"somebody who is not the owner wants the account to {arguments.operation} {target}"
             require(Need(Kind.TOOL, f"bluesky {arguments.operation} {target}", reason), context.permit)
         row = outbox.NewRow(
-            key=f"tool/{turn.id}/{snowflakes.next()}",
+            key=f"tool/{turn.id}/{snowflakes.next()}/0",
             place=PLACE,
             source=SOURCE,
             content=arguments.text if arguments.operation == "quote" else arguments.operation,

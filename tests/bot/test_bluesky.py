@@ -9,6 +9,11 @@ import pytest
 from bot.bluesky import settings_of
 from bot.config import load_config
 from bot.errors import ConfigError
+from bot.tools.bluesky import PLACE
+from memory.outbox import Status
+from sources.base import DeliveryFailed
+from tests.bot.parts import OLGA, Platform, ScriptedModel, call, direct, said, says
+from tests.bot.stage import Setting, running
 
 HANDLE, PASSWORD = {"BLUESKY_HANDLE": "@me.bsky.social"}, {"BLUESKY_APP_PASSWORD": "abcd-efgh-ijkl-mnop"}
 
@@ -47,3 +52,17 @@ def test_what_is_wrong_is_said_by_its_name(tmp_path: Path, environ: dict[str, st
         load_config(environ, tmp_path)
     assert words in str(wrong.value)
     assert "abcd-efgh" not in str(wrong.value)
+
+
+async def test_an_act_that_fails_takes_no_other_act_of_its_turn_with_it(tmp_path: Path) -> None:
+    follows = [call("bluesky", did, operation="follow", target=f"did:plc:{did}") for did in ("eve", "dan")]
+    toml = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\ntools = ["bluesky"]\n'
+    setting = Setting(ScriptedModel(says("", *follows), says("Done.")), toml=toml)
+    setting.platform = Platform(setting.clock, refuses={PLACE: DeliveryFailed("opted out")})
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("follow both", 1, direct(OLGA), OLGA))
+        rows = [row for row in await service.outbox() if row.place == PLACE]
+        assert [(row.detail["target"], row.status) for row in rows] == [
+            ("did:plc:eve", Status.FAILED),
+            ("did:plc:dan", Status.FAILED),
+        ]
