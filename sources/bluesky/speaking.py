@@ -13,7 +13,7 @@ from sources.bluesky import richtext
 from sources.bluesky.budget import CREATE, DELETE, Budget
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
 from sources.bluesky.keys import POSTS, author_of, message_id, person_id, record_key, root_of, uri_and_cid
-from sources.bluesky.records import Post, Reference, post
+from sources.bluesky.records import Account, Post, Reference, account, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.watching import Watched
@@ -86,12 +86,12 @@ class BlueskyEndpoint:
         """Like, repost or quote a post, or follow somebody."""
         made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
         if delivery.act == "follow":
+            await self._check_followed(delivery.target)
             return await self._create(delivery, {**made, "subject": delivery.target})
         found = (await self._watched.posts([delivery.target])).get(delivery.target)
         if found is None:
             raise DeliveryFailed("the post was deleted, or cannot be seen by us")
-        if self._withheld(person_id(found.author.did)) or found.author.blocked:
-            raise DeliveryFailed("its author wants nothing of us")
+        self._check_person(found.author)
         subject = Reference(found.uri, found.cid).data()
         if delivery.act != "quote":
             return await self._create(delivery, {**made, "subject": subject})
@@ -120,19 +120,27 @@ class BlueskyEndpoint:
 
     def _check(self, found: Post) -> None:
         """Raise DeliveryFailed where an answer is not wanted."""
-        author = found.author
-        if author.did == self._session.did:
+        if found.author.did == self._session.did:
             raise DeliveryFailed("it would answer a post of our own")
-        if self._withheld(person_id(author.did)):
-            raise DeliveryFailed("the person wants no answers (opted out)")
-        if author.did in self._settings.filters.exclude_dids:
-            raise DeliveryFailed("the person is excluded by the configuration")
-        if author.blocked:
-            raise DeliveryFailed("one of the two accounts has blocked the other")
-        if author.muted:
-            raise DeliveryFailed("our account has muted the person")
+        self._check_person(found.author)
         if found.replies_closed:
             raise DeliveryFailed("the thread's author lets only others reply")
+
+    def _check_person(self, who: Account) -> None:
+        """Raise DeliveryFailed for somebody with whom we have nothing to do, by their choice or by ours."""
+        if self._withheld(person_id(who.did)):
+            raise DeliveryFailed("the person wants nothing of us (opted out)")
+        if who.did in self._settings.filters.exclude_dids:
+            raise DeliveryFailed("the person is excluded by the configuration")
+        if who.blocked:
+            raise DeliveryFailed("one of the two accounts has blocked the other")
+        if who.muted:
+            raise DeliveryFailed("our account has muted the person")
+
+    async def _check_followed(self, did: str) -> None:
+        """The same for somebody of whom no post is at hand."""
+        self._check_person(Account(did))
+        self._check_person(account(await self._session.query("app.bsky.actor.getProfile", {"actor": did})))
 
     async def _own(self, message: str) -> tuple[Reference, Reference, tuple[str, ...]]:
         """The same for a post of ours that goes on: from its own record, which our server has at once."""

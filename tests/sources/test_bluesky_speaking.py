@@ -14,6 +14,7 @@ from tests.sources.bluesky_stage import Ground, delivery, ground
 from tests.wire.bluesky import Post
 
 CREATE = "com.atproto.repo.createRecord"
+ACCOUNT = PlaceId("bluesky:account")
 
 
 @pytest_asyncio.fixture
@@ -112,6 +113,28 @@ async def test_what_is_not_wanted_any_more_is_not_posted(
         await source.endpoint.send(delivery(place(asked), "hello", message(asked)))
     assert failed.value.retry_after is None
     assert here.server.count(CREATE) == 0
+
+
+def excludes(_here: Ground, _asked: Post) -> None:
+    """Bob, by the configuration of the source below."""
+
+
+@pytest.mark.parametrize("act", ["like", "repost", "quote", "follow"])
+@pytest.mark.parametrize("why", [blocks, mutes, opts_out, excludes])
+async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(
+    here: Ground, act: str, why: Callable[[Ground, Post], None]
+) -> None:
+    post = (here.bob if why is excludes else here.ana).post("look")
+    endpoint = here.source({"exclude_dids": frozenset({here.bob.did})}).endpoint
+    target = post.author.did if act == "follow" else post.uri
+    if why is not excludes:
+        await endpoint.send(delivery(ACCOUNT, "so it is", act=act, target=target))
+    made = here.server.count(CREATE)
+    why(here, post)
+    with pytest.raises(DeliveryFailed) as failed:
+        await endpoint.send(delivery(ACCOUNT, "so it is", act=act, target=target))
+    assert failed.value.retry_after is None
+    assert here.server.count(CREATE) == made
 
 
 async def test_nothing_is_answered_to_ourselves(here: Ground) -> None:
