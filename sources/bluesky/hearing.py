@@ -36,19 +36,37 @@ def hidden_from(us: Us, settings: BlueskySettings) -> Callable[[Post], bool]:
     """Whose posts are not shown around another: by their own choice, or by ours."""
 
     def hidden(post: Post) -> bool:
-        who = post.author
-        if who.did == us.did:
+        if post.author.did == us.did:
             return False
-        shut = who.blocked or who.muted or who.shy or us.withheld(person_id(who.did))
-        return shut or excluded_word(post, settings.filters)
+        return _shut(post.author, us, settings) or excluded_word(post, settings.filters)
 
     return hidden
+
+
+def _shut(who: Account, us: Us, settings: BlueskySettings) -> bool:
+    """Whether what somebody writes is shown only when they themselves say it to us."""
+    if who.did == us.did:
+        return False
+    excluded = who.did in settings.filters.exclude_dids
+    return excluded or who.blocked or who.muted or who.shy or us.withheld(person_id(who.did))
+
+
+def _as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
+    """A post without words that it quotes of somebody whose own posts are not shown."""
+
+    def shown(post: Post) -> Post:
+        who = post.quoted_by
+        return post.unquoted() if who is not None and _shut(who, us, settings) else post
+
+    return shown
 
 
 def notifications(
     posts: Sequence[Post], thread: Thread, us: Us, settings: BlueskySettings, *, short: bool = False
 ) -> list[Notification]:
     """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all."""
+    shown = _as_shown(us, settings)
+    posts, thread = [shown(each) for each in posts], thread.changed(shown)
     place = place_of(thread)
     by_uri = {each.uri: each for each in thread.posts}
     hidden = hidden_from(us, settings)

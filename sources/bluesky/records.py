@@ -1,7 +1,7 @@
 """What the servers answer, as plain values. Records of others may hold anything: what is not understood is left out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from sources.text import flatten, one_line
 ALT_LENGTH = 300
 MOST_IMAGES = 4
 _BOT, _NO_READERS = "bot", "!no-unauthenticated"
+_QUOTES = "(quotes "
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Post:
     """Images, cards and quotes in words, a line each."""
     quotes: str = ""
     """URI of the post that it quotes."""
+    quoted_by: Account | None = None
+    """Whose words those that it quotes are, where they are at hand."""
     replies_closed: bool = False
 
     @property
@@ -89,6 +92,11 @@ class Post:
     def words(self) -> str:
         """Everything that it says."""
         return "\n".join(line for line in (self.text, *self.extras) if line)
+
+    def unquoted(self) -> "Post":
+        """The same without the words that it quotes."""
+        extras = tuple(line for line in self.extras if not line.startswith(_QUOTES))
+        return replace(self, extras=extras, quoted_by=None)
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,7 @@ def post(data: Any) -> Post | None:
         images=images[:MOST_IMAGES],
         extras=(*_image_lines(images), *_extras(embed or own)),
         quotes=_quoted_uri(own),
+        quoted_by=_quoted_by(embed or own),
         replies_closed=bool(_mapping(data.get("viewer")).get("replyDisabled")),
     )
 
@@ -224,19 +233,28 @@ def _extras(embed: Mapping[str, Any]) -> list[str]:
         lines.append(f"(link card: {' | '.join(part for part in parts if part)})")
     if "video" in _text(media.get("$type")):
         lines.append(f"(video: {one_line(_text(media.get('alt')), ALT_LENGTH) or 'without a description'})")
-    if line := _quote_line(_mapping(embed.get("record"))):
+    if line := _quote_line(embed):
         lines.append(line)
     return lines
 
 
-def _quote_line(quoted: Mapping[str, Any]) -> str:
-    view = _mapping(quoted.get("record")) or quoted
-    value = _mapping(view.get("value"))
-    if value:
-        who = account(view.get("author"))
-        return "" if who.blocked else f"(quotes {who.shown}: {one_line(_text(value.get('text')))})"
+def _quoted_view(embed: Mapping[str, Any]) -> Mapping[str, Any]:
+    quoted = _mapping(embed.get("record"))
+    return _mapping(quoted.get("record")) or quoted
+
+
+def _quoted_by(embed: Mapping[str, Any]) -> Account | None:
+    view = _quoted_view(embed)
+    return account(view.get("author")) if _mapping(view.get("value")) else None
+
+
+def _quote_line(embed: Mapping[str, Any]) -> str:
+    view, who = _quoted_view(embed), _quoted_by(embed)
+    if who is not None:
+        words = one_line(_text(_mapping(view.get("value")).get("text")))
+        return "" if who.blocked else f"{_QUOTES}{who.shown}: {words})"
     kind = _text(view.get("$type"))
-    return "(quotes a post that cannot be seen)" if "Blocked" in kind or "NotFound" in kind else ""
+    return f"{_QUOTES}a post that cannot be seen)" if "Blocked" in kind or "NotFound" in kind else ""
 
 
 def _quoted_uri(own: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """A thread as its reader sees it: what leads to a post, what follows it, and both as lines for a model."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sources.bluesky.records import Account, Post, account, post
@@ -26,6 +26,10 @@ class Branch:
         for reply in self.replies:
             yield from reply.walk(depth + 1)
 
+    def changed(self, change: Callable[[Post], Post]) -> "Branch":
+        post = change(self.post) if self.post is not None else None
+        return Branch(post, tuple(reply.changed(change) for reply in self.replies))
+
 
 @dataclass(frozen=True)
 class Thread:
@@ -47,6 +51,12 @@ class Thread:
     @property
     def root(self) -> Post:
         return self.parents[0] if self.parents else self.post
+
+    def changed(self, change: Callable[[Post], Post]) -> "Thread":
+        """The same with each post as `change` makes it."""
+        parents = tuple(change(each) for each in self.parents)
+        replies = tuple(each.changed(change) for each in self.replies)
+        return replace(self, post=change(self.post), parents=parents, replies=replies)
 
 
 def thread(data: Mapping[str, Any]) -> Thread | None:

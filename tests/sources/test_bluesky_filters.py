@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from memory.ids import PersonId
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
+from sources.bluesky.hearing import notifications
+from sources.bluesky.keys import POSTS
 from sources.bluesky.records import Account, Post, Reference
-from sources.bluesky.settings import Filters
+from sources.bluesky.records import post as parsed
+from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.threads import Branch, Thread, lines
 
 ME, ANA, BOB, EVE = "did:plc:me", "did:plc:ana", "did:plc:bob", "did:plc:eve"
@@ -103,6 +108,22 @@ def test_a_thread_that_has_nothing_to_do_with_us_is_not_heard(thread: Thread, he
     assert involved(thread.post, thread, US, Filters(require_agent_participation=False))
     assert involved(thread.post, thread, US, Filters(friends=frozenset({ANA})))
     assert involved(thread.post, thread, US, Filters(friends=frozenset({BOB}))) is (heard or bool(thread.parents))
+
+
+@pytest.mark.parametrize(("who", "shown"), [(BOB, True), (EVE, False)])
+def test_what_is_kept_of_a_post_has_no_words_of_who_opted_out(tmp_path: Path, who: str, shown: bool) -> None:
+    by = {"did": who, "handle": "quoted.test"}
+    view = {"uri": f"at://{who}/{POSTS}/1", "cid": "bafy1", "author": by, "value": {"text": "Quetzal"}}
+    picture = {"$type": "app.bsky.embed.images#view", "images": [{"alt": "a bird"}]}
+    embed = {"$type": "app.bsky.embed.recordWithMedia#view", "record": {"record": view}, "media": picture}
+    record = {"text": "look", "createdAt": "2026-11-22T12:00:00Z"}
+    found = parsed(
+        {"uri": f"at://{ANA}/{POSTS}/2", "cid": "bafy2", "author": {"did": ANA}, "record": record, "embed": embed}
+    )
+    assert found is not None
+    settings = BlueskySettings("me.test", SecretStr("x"), tmp_path)
+    (made,) = notifications([found], Thread(found), US, settings)
+    assert made.text.splitlines() == ["look", "(image: a bird)", *(["(quotes quoted.test: Quetzal)"] if shown else [])]
 
 
 @pytest.mark.parametrize(

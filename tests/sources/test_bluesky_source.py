@@ -2,7 +2,7 @@
 
 import stat
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,45 @@ async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Ground)
     assert heard.background == ("Ana: the first of all", "you: our word", "(1 posts are not shown)")
     assert heard.quoted is None
     assert [block.label for block in heard.blocks] == [f"bluesky_thread:{began.uri}", f"bluesky_user:{here.bob.did}"]
+
+
+def opts_out(here: Ground) -> None:
+    here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
+
+
+def mutes(here: Ground) -> None:
+    here.bot.muted.add(here.ana.did)
+
+
+def asks_for_readers_alone(here: Ground) -> None:
+    here.ana.labels.append("!no-unauthenticated")
+
+
+def is_seen(_here: Ground) -> None:
+    """Nothing is against it."""
+
+
+@pytest.mark.parametrize("excluded", [True, False])
+@pytest.mark.parametrize("how", [opts_out, mutes, asks_for_readers_alone, is_seen])
+async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
+    here: Ground, how: Callable[[Ground], None], excluded: bool
+) -> None:
+    source = here.source({"exclude_dids": frozenset({here.ana.did} if excluded else ())})
+    await here.look(source)
+    quoted = here.ana.post("Quetzal")
+    how(here)
+    began = here.bob.post("look at this", quotes=quoted)
+    above = here.bob.post("and at this", quotes=quoted, reply_to=began)
+    asked = here.mention("what is it?", here.bob, reply_to=above)
+    here.bob.post("below", quotes=quoted, reply_to=asked)
+    await here.look(source)
+    heard = next(each for each in here.heard if each.answer)
+    line = "" if excluded or how is not is_seen else "(quotes Ana: Quetzal)"
+    assert heard.background[0] == f"bob.test: look at this {line}".strip()
+    assert heard.background[-1] == f"bob.test: below {line}".strip()
+    assert heard.quoted is not None
+    assert heard.quoted.text == f"and at this\n{line}".strip()
+    assert ("Quetzal" in repr(here.heard)) is bool(line)
 
 
 async def test_a_rename_keeps_person_and_block(here: Ground) -> None:

@@ -193,16 +193,23 @@ class World:
     def post_view(self, post: Post, viewer: User) -> Json:
         root = self.posts.get(post.root)
         closed = root is not None and root.gate and root.author is not viewer
+        quoted = self.posts.get(post.record.get("embed", {}).get("record", {}).get("uri", ""))
         return {
             "$type": "app.bsky.feed.defs#postView",
             "uri": post.uri,
             "cid": post.cid,
             "author": self.author_view(post.author, viewer),
             "record": post.record,
+            **({} if quoted is None else {"embed": self.quote_view(quoted, viewer)}),
             "indexedAt": post.indexed_at,
             "viewer": {"replyDisabled": True} if closed else {},
             "labels": [],
         }
+
+    def quote_view(self, quoted: Post, viewer: User) -> Json:
+        view: Json = {"$type": "app.bsky.embed.record#viewRecord", "uri": quoted.uri, "cid": quoted.cid}
+        view |= {"author": self.author_view(quoted.author, viewer), "value": quoted.record}
+        return {"$type": "app.bsky.embed.record#view", "record": view}
 
     def thread_view(self, post: Post, viewer: User, depth: int, height: int) -> Json:
         view: Json = {"$type": "app.bsky.feed.defs#threadViewPost", "post": self.post_view(post, viewer)}
