@@ -200,6 +200,7 @@ class Caller:
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets, "trust": int(outcome.trust)}
         turns.add_step(tx, turn, "tool_result", body, about.now)
         happenings.note_tool(tx, turn, about.agent.tools, call, about.now, worked=True)
+        happenings.note_folders(tx, turn, outcome.folders, call, about.now)
 
     async def _fail(self, call: Call, material: Material, text: str, rule: str = "") -> None:
         turn = material.turn

@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import structlog
-
 from bot.errors import ToolError
 from memory import folders, turns
 from memory.audience import OWNER, Trust, may_write_down
@@ -34,23 +32,6 @@ MOST_MATCHES = 50
 _GREP_SECONDS = 5.0
 _READ_SECONDS = 20.0
 _INDEX_SECONDS = 1.0  # for bringing one folder up to date before it is searched
-
-_log = structlog.get_logger("bot.filing")
-
-
-@dataclass(frozen=True)
-class FileAccess:
-    """An agent did something with a folder, or with what stands at `path` in it (empty: with the whole folder)."""
-
-    turn: Turn
-    folder: str
-    path: str
-    operation: str
-
-
-def record(access: FileAccess) -> None:
-    """The one place where it is noted that files were accessed."""
-    _log.info("file_accessed", agent=access.turn.agent, folder=access.folder, operation=access.operation)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,16 @@ def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datet
     activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
 
 
+def note_folders(tx: Tx, turn: Turn, folders: Collection[str], call: Call, now: datetime) -> None:
+    """Write into the activity in which folders a call looked or wrote; what the files are called is not noted."""
+    for folder in folders:
+        operation = _operation(call.arguments) or "list"
+        details = {"folder": folder, "operation": operation}
+        activity.note(
+            tx, activity.of_turn(turn, activity.Kind.FILE, f"{operation} in the folder {folder}", details), now
+        )
+
+
 def _used(material: Material) -> Iterator[dict[str, Any]]:
     operations = {
         call["id"]: call["arguments"] for step in material.steps if step.kind == "answer" for call in step.body["calls"]

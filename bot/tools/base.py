@@ -69,6 +69,8 @@ class Outcome:
     uses: tuple[tuple[UseKind, str], ...] = ()
     trust: Trust = Trust.SYSTEM
     """How far what came may be trusted: the turn is trusted no further from then on."""
+    folders: tuple[str, ...] = ()
+    """The folders in which files were looked at or written."""
     forgets: bool = False
     """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
 

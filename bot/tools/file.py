@@ -5,11 +5,12 @@ wrote it nobody knows: whoever was shown some of it has the trust of the web fro
 """
 
 import asyncio
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from bot.filing import FileAccess, Filing, Located, Matches, Shown, record
+from bot.filing import Filing, Located, Matches, Shown
 from bot.policy import Caution
 from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext
@@ -67,9 +68,7 @@ class FileTool:
             place = await filing.locate(arguments.path)
             places = [place]
         outcome = await self._made(filing, context, arguments, places)
-        for each in places:
-            record(FileAccess(context.turn, each.attached.folder.name, each.path, arguments.operation))
-        return outcome
+        return replace(outcome, folders=tuple(each.attached.folder.name for each in places))
 
     async def _made(
         self, filing: Filing, context: ToolContext, arguments: FileArguments, places: list[Located]
@@ -117,8 +116,8 @@ class FileWriteTool:
         append = arguments.operation == "append"
         async with self._one:
             size = await filing.set_text(located, arguments.content, append=append)
-        record(FileAccess(context.turn, located.attached.folder.name, located.path, arguments.operation))
-        return Outcome(f"{located.whole} has {size:,} bytes now", {"path": located.whole, "size": size})
+        there = (located.attached.folder.name,)
+        return Outcome(f"{located.whole} has {size:,} bytes now", {"path": located.whole, "size": size}, folders=there)
 
 
 def _folders(places: list[Located]) -> Outcome:
