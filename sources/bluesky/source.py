@@ -178,7 +178,6 @@ class BlueskySource:
         if self._low is None:
             self._low = await self._wiring.mark()
         back = from_text(self._low) - MARGIN if self._low is not None else None
-        limit = self._wiring.clock() - timedelta(days=self._settings.read_back_days)
         found: dict[str, Notified] = {}
         cursor = ""
         for _ in range(MOST_PAGES):
@@ -188,7 +187,7 @@ class BlueskySource:
             found |= {each.id: each for each in items if each.reason in REASONS}
             cursor = str(page.get("cursor") or "")
             oldest = min((each.indexed_at for each in items), default=None)
-            if not cursor or oldest is None or back is None or oldest < max(back, limit):
+            if not cursor or oldest is None or back is None or oldest < back:
                 break
         else:
             log.warning("bluesky_missed", hint="there were more notifications than are read back; the oldest are left")
@@ -219,7 +218,7 @@ class BlueskySource:
         now = time.monotonic()
         oldest = self._wiring.clock() - timedelta(days=self._settings.read_back_days)
         for each in fresh:
-            why = Why.TOO_OLD if each.indexed_at < oldest else await self._why_not(each)
+            why = await self._why_not(each, too_old=each.indexed_at < oldest)
             if why is not None:
                 passed[each.id] = why
                 continue
@@ -229,12 +228,15 @@ class BlueskySource:
             self._pace.heard(now)
         await self._pass_over(passed)
 
-    async def _why_not(self, each: Notified) -> Why | None:
+    async def _why_not(self, each: Notified, *, too_old: bool) -> Why | None:
+        """Why it is not heard; None when it is. Whoever wants out is taken at their word, whenever they said it."""
         post, author = each.post, each.post.author
         wants_out = opting(post) if author.did != self.us.did and answers(post, self.us) else None
         if wants_out is not None:
             await self._wiring.opt(person_id(author.did), wants_out)
             return Why.OPTING
+        if too_old:
+            return Why.TOO_OLD
         if self._wiring.paused():
             return Why.PAUSED
         if self._wiring.denied(person_id(author.did)):

@@ -177,6 +177,23 @@ async def test_stop_is_kept_by_person_and_opt_in_ends_it(here: Ground) -> None:
     assert here.memory.opted == {PersonId(f"bluesky:{here.ana.did}"): False}
 
 
+async def test_stop_counts_however_old_it_is_and_nothing_else_does(here: Ground) -> None:
+    await here.look(here.source())
+    here.server.page = 3
+    here.mention("stop")
+    here.mention("too late", here.bob)
+    for each in here.server.told[here.bot.did]:
+        each["indexedAt"] = "2020-02-01T12:00:00.000Z"
+    here.memory.mark = "2020-01-31T12:00:00.000Z"
+    for number in range(4):
+        here.mention(f"news {number}", here.bob)
+    here.mention("hello?")
+    await here.look(here.source())
+    assert here.memory.opted == {PersonId(f"bluesky:{here.ana.did}"): True}
+    assert here.texts == [f"news {number}" for number in range(4)]
+    assert here.why == ["opting", "too_old", "opted_out"]
+
+
 @pytest.mark.parametrize(("most", "answered", "heard"), [(0, 0, 0), (2, 1, 1), (2, 2, 0)])
 async def test_another_bot_is_answered_as_often_as_allowed(here: Ground, most: int, answered: int, heard: int) -> None:
     source = here.source(bot_answers_per_day=most)
