@@ -62,7 +62,7 @@ class Steering:
     """Modes by "discord:<channel, category or guild>", kept as the store has them."""
     paused: dict[str, Setting] = field(default_factory=dict, init=False)
     resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
-    """What each source does when it is resumed."""
+    """What a source does when it is resumed, to read what was said meanwhile. Of one that is not here that is left."""
     _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
@@ -112,10 +112,15 @@ class Steering:
         if source in self.paused:
             raise UserError(f"{source} is {self.state(source)}.")
         await self._decide("pause", source, "", who)
+        later = (
+            "which reads the newest of it"
+            if source in self.resumed
+            else "and what was said meanwhile is not read then either"
+        )
         return (
-            f"{source} is paused: nothing that is said there from now on is read, kept or answered, also after a "
-            "restart, until `source resume`, which reads the newest of it. Commands still work, and what was answered "
-            "already is still sent."
+            f"{source} is paused: nothing that is said there from now on is heard, kept or answered, also after a "
+            f"restart, until `source resume`, {later}. Commands still work, and what was answered already is still "
+            "sent."
         )
 
     async def resume_source(self, source: str, who: Approver) -> str:
@@ -125,12 +130,15 @@ class Steering:
             raise UserError(f"{source} is not paused.")
         await self._decide("pause", source, None, who)
         self.resume()
-        if read_back := self.resumed.get(source):
+        read_back = self.resumed.get(source)
+        if read_back is not None:
             read_back()
-        return (
-            f"{source} is heard and answered again. What was said there while it was paused is read as after a "
-            "restart: the newest of each place."
+        meanwhile = (
+            "is read as after a restart: the newest of each place"
+            if read_back is not None
+            else "is not read: who wants an answer says it again"
         )
+        return f"{source} is heard and answered again. What was said there while it was paused {meanwhile}."
 
     def origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> Origin:
         """What holds in a place named by these subjects, narrowest first, and who said so."""
