@@ -401,5 +401,5 @@ async def test_every_access_is_in_the_activity(tmp_path: Path, papers: Path) -> 
         for use in (file("list"), write("write", "papers/x.txt", "x"), file("read", "papers/long.txt")):
             await scene.use(use)
         await scene.use(file("read", "papers/../secret.txt"))  # was none
-        noted = "SELECT words FROM activity_events WHERE kind = 'file_accessed' ORDER BY id"
+        noted = "SELECT words FROM activity_events WHERE event_type = 'file_accessed' ORDER BY id"
         assert await service.column(noted) == [f"{each} in the folder papers" for each in ("list", "write", "read")]
