@@ -7,8 +7,10 @@ over what must not be undone: erasures that were begun since (`memory.erasure_le
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,10 +29,19 @@ FOLDER = BACKUPS
 _MANIFEST = "manifest.json"
 _GLOBAL = "global.db"
 _UNFINISHED = ".part"
+_RESTORING = ".restoring-"
 
 
 class BackupFailed(StoreError):
     """A copy could not be made, is damaged, or cannot be put back; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class _Present:
+    """What the registry says that a backup takes the place of."""
+
+    houses: frozenset[str]
+    choices: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -63,8 +74,9 @@ def create(folder: Path, now: datetime) -> Backup:
         paths = folder / _GLOBAL, *registered(folder)
         files = {_named(path, folder): _copy(path, making, folder) for path in paths}
         manifest = {"at": at, "files": files}
-        (making / _MANIFEST).write_text(json.dumps(manifest, indent=1), "utf-8")
+        _write_manifest(making, manifest)
         making.rename(target)
+        _sync(target.parent)
     except (OSError, driver.DatabaseError) as error:
         shutil.rmtree(making, ignore_errors=True)
         raise BackupFailed(f"no backup could be made in {folder / FOLDER}: {error}") from error
@@ -72,18 +84,29 @@ def create(folder: Path, now: datetime) -> Backup:
 
 
 def listing(folder: Path) -> list[Backup]:
-    """The backups that are whole, newest first."""
-    found = (path for path in (folder / FOLDER).glob("*") if (path / _MANIFEST).exists())
-    return sorted((_read(path) for path in found), key=lambda backup: backup.at, reverse=True)
+    """The backups whose manifest can be read, newest first."""
+    found = (each for each in _each(folder) if isinstance(each, Backup))
+    return sorted(found, key=lambda backup: backup.at, reverse=True)
+
+
+def damaged(folder: Path) -> dict[str, str]:
+    """Why the others cannot be put back, by their names."""
+    return {each[0].name: each[1] for each in _each(folder) if not isinstance(each, Backup)}
 
 
 def rotate(folder: Path, keep: int) -> list[str]:
-    """Delete all but the newest so many, and what was never finished; the names of what is gone."""
-    for left in (folder / FOLDER).glob(f"*{_UNFINISHED}"):
-        shutil.rmtree(left)
+    """Delete all but the newest so many, and what was never finished; the names of what is gone.
+
+    Raises BackupFailed. For whoever has the folder alone: what another is making at that time is not finished either.
+    """
     gone = listing(folder)[max(keep, 1) :]
-    for backup in gone:
-        shutil.rmtree(backup.path)
+    try:
+        for left in (*(folder / FOLDER).glob(f"*{_UNFINISHED}"), *folder.glob(f"{_RESTORING}*")):
+            shutil.rmtree(left)
+        for backup in gone:
+            shutil.rmtree(backup.path)
+    except OSError as error:
+        raise BackupFailed(f"an old backup could not be deleted: {error}; delete it by hand") from error
     return [backup.name for backup in gone]
 
 
@@ -102,24 +125,45 @@ def restore(folder: Path, backup: Backup) -> int:
     The folder must be locked by the caller. What is to be done again stands in the registry that is put back first, so
     the next start does it whatever happens here.
     """
-    verify(backup)
-    staged = folder / f".restoring-{backup.name}"
-    shutil.rmtree(staged, ignore_errors=True)
-    shutil.copytree(backup.path, staged)
-    again = _carry_over(folder, staged / _GLOBAL)
-    for name in (_GLOBAL, *(name for name in backup.files if name != _GLOBAL)):
-        path = folder / name
-        private_folder(path.parent)
-        for beside in ("-wal", "-shm"):
-            path.with_name(path.name + beside).unlink(missing_ok=True)
-        (staged / name).replace(path)
-    shutil.rmtree(staged)
+    staged = folder / f"{_RESTORING}{backup.name}"
+    try:
+        again = _stage(folder, backup, staged)
+        _replace(folder, backup, staged)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)  # it can be read like what it is a copy of
     return again
+
+
+def _stage(folder: Path, backup: Backup, staged: Path) -> int:
+    """Make a copy that is to be put back, with what must not be undone."""
+    try:
+        verify(backup)
+        shutil.rmtree(staged, ignore_errors=True)
+        shutil.copytree(backup.path, staged)
+        return _carry_over(folder, staged / _GLOBAL)
+    except (OSError, driver.DatabaseError) as error:
+        raise BackupFailed(
+            f"{backup.name} could not be put back: {error}. Nothing was changed: mend that, or choose another backup"
+        ) from error
+
+
+def _replace(folder: Path, backup: Backup, staged: Path) -> None:
+    try:
+        for name in (_GLOBAL, *(name for name in backup.files if name != _GLOBAL)):
+            path = folder / name
+            private_folder(path.parent)
+            for beside in ("-wal", "-shm"):
+                path.with_name(path.name + beside).unlink(missing_ok=True)
+            (staged / name).replace(path)
+    except OSError as error:
+        raise BackupFailed(
+            f"{backup.name} was put back in part only: {error}. Mend that, and restore it again before you start Carina"
+        ) from error
 
 
 def _carry_over(folder: Path, registry: Path) -> int:
     """Write into a staged registry what happened since and must hold."""
-    choices = _choices(folder / _GLOBAL)
+    present = _present(folder / _GLOBAL)
     raw = connect(registry)
     try:
         raw.execute("BEGIN IMMEDIATE")
@@ -128,9 +172,8 @@ def _carry_over(folder: Path, registry: Path) -> int:
         due = {entry.person: entry for entry in erasure_ledger.entries(folder) if entry.id not in known}
         for entry in due.values():
             _begin_again(tx, entry)
-        for choice in choices:
-            tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))
-            tx.insert("privacy_choices", choice)
+        if present is not None:
+            _keep_choices(tx, present)
         raw.execute("COMMIT")
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
@@ -148,19 +191,33 @@ def _begin_again(tx: Tx, entry: erasure_ledger.Entry) -> None:
     tx.insert("erasures", {**values, "status": "begun", "begun_at": entry.begun_at})
 
 
-def _choices(path: Path) -> list[dict[str, Any]]:
-    """What people chose, as far as the present registry can still be read."""
+def _keep_choices(tx: Tx, present: _Present) -> None:
+    """Leave people's choices as they are now; who has none any more ended theirs.
+
+    A registry that was begun anew knows nothing of that: there the choices of the backup hold beside its own.
+    """
+    if any(row["id"] in present.houses for row in tx.all("SELECT id FROM constellations")):
+        tx.run("DELETE FROM privacy_choices")
+    for choice in present.choices:
+        tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))
+        tx.insert("privacy_choices", choice)
+
+
+def _present(path: Path) -> _Present | None:
+    """What the present registry says; None when there is none that can be read."""
     if not path.exists():
-        return []
+        return None
     try:
         raw = connect(path, read_only=True)
         try:
-            found = Rows(raw).all("SELECT person_id, choice, since FROM privacy_choices")
-            return [{"person_id": row["person_id"], "choice": row["choice"], "since": row["since"]} for row in found]
+            rows = Rows(raw)
+            found = rows.all("SELECT person_id, choice, since FROM privacy_choices")
+            choices = [{"person_id": row["person_id"], "choice": row["choice"], "since": row["since"]} for row in found]
+            return _Present(frozenset(row["id"] for row in rows.all("SELECT id FROM constellations")), choices)
         finally:
             raw.close()
     except driver.DatabaseError:
-        return []
+        return None
 
 
 def _copy(path: Path, making: Path, folder: Path) -> str:
@@ -194,14 +251,43 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _each(folder: Path) -> Iterator[Backup | tuple[Path, str]]:
+    """Every backup, or where it stands and why it is none."""
+    for path in sorted((folder / FOLDER).glob("*")):
+        if path.name.endswith(_UNFINISHED) or not (path / _MANIFEST).exists():
+            continue
+        try:
+            yield _read(path)
+        except BackupFailed as error:
+            yield path, str(error)
+
+
 def _read(path: Path) -> Backup:
     try:
         kept = json.loads((path / _MANIFEST).read_text("utf-8"))
         files = {str(name): str(digest) for name, digest in kept["files"].items()}
         size = sum((path / name).stat().st_size for name in files if (path / name).exists())
         return Backup(path.name, path, str(kept["at"]), files, size)
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BackupFailed(f"{path / _MANIFEST} cannot be read: {error}; delete that backup") from error
+
+
+def _write_manifest(making: Path, manifest: Mapping[str, Any]) -> None:
+    """When this returns it survives a power cut."""
+    with (making / _MANIFEST).open("w", encoding="utf-8") as file:
+        json.dump(manifest, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(making)
+
+
+def _sync(folder: Path) -> None:
+    with suppress(OSError):  # Windows has no such thing, and keeps names without it
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _named(path: Path, folder: Path) -> str:

@@ -1,5 +1,7 @@
 """Backups: whole or not there, verified, rotated; what is put back brings nobody back who was erased."""
 
+import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -68,12 +70,76 @@ async def test_a_damaged_backup_is_refused_and_nothing_is_changed(tmp_path: Path
     assert position(tmp_path) == "after"
 
 
+@pytest.mark.parametrize("kept", [b"", b"[]", b"\xff", b'{"at": "2026", "files": 1}', b"{}"])
+async def test_one_that_is_damaged_is_named_and_keeps_no_other_from_being_used(tmp_path: Path, kept: bytes) -> None:
+    await lived(tmp_path, "x")
+    names = [backups.create(tmp_path, NOW + timedelta(days=day)).name for day in range(3)]
+    (tmp_path / "backups" / names[1] / "manifest.json").write_bytes(kept)
+    assert [each.name for each in backups.listing(tmp_path)] == [names[2], names[0]]
+    ((name, words),) = backups.damaged(tmp_path).items()
+    assert (name, "cannot be read" in words) == (names[1], True)
+    assert backups.rotate(tmp_path, 1) == [names[0]]
+    assert backups.restore(tmp_path, backups.listing(tmp_path)[0]) == 0
+
+
+async def test_a_manifest_is_on_the_disk_before_its_backup_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lived(tmp_path, "x")
+    done: list[str] = []
+    sync, rename = os.fsync, Path.rename
+
+    def synced(descriptor: int) -> None:
+        sync(descriptor)
+        done.append("synced")
+
+    def renamed(path: Path, target: Path) -> Path:
+        done.append("named")
+        return rename(path, target)
+
+    monkeypatch.setattr("memory.backups.os.fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    backups.create(tmp_path, NOW)
+    assert done == ["synced", "synced", "named", "synced"]  # the file, its folder, and the folder of backups
+
+
+async def test_where_a_restore_fails_no_copy_is_left_and_it_says_what_it_changed(tmp_path: Path) -> None:
+    await lived(tmp_path, "before")
+    made = backups.create(tmp_path, NOW)
+    await lived(tmp_path, "after")
+    house = next(name for name in made.files if name != "global.db")
+    (tmp_path / house).unlink()
+    (tmp_path / house).mkdir()
+    with pytest.raises(BackupFailed, match="in part only"):
+        backups.restore(tmp_path, made)
+    assert not list(tmp_path.glob(".restoring-*"))
+    (tmp_path / house).rmdir()
+    assert backups.restore(tmp_path, made) == 0
+    assert position(tmp_path) == "before"
+
+
+async def test_a_backup_of_a_registry_that_cannot_take_what_must_hold_changes_nothing(tmp_path: Path) -> None:
+    await lived(tmp_path, "before")
+    raw = connect(tmp_path / "global.db")
+    raw.execute("ALTER TABLE erasures RENAME TO gone")
+    made = backups.create(tmp_path, NOW)
+    raw.execute("ALTER TABLE gone RENAME TO erasures")
+    raw.close()
+    await lived(tmp_path, "after")
+    with pytest.raises(BackupFailed, match="Nothing was changed"):
+        backups.restore(tmp_path, made)
+    assert position(tmp_path) == "after"
+    assert not list(tmp_path.glob(".restoring-*"))
+
+
 async def test_the_oldest_go_and_so_does_what_was_never_finished(tmp_path: Path) -> None:
     await lived(tmp_path, "x")
     names = [backups.create(tmp_path, NOW + timedelta(days=day)).name for day in range(4)]
     (tmp_path / "backups" / "2026.part").mkdir()
+    (tmp_path / ".restoring-2026").mkdir()
     assert backups.rotate(tmp_path, 2) == [names[1], names[0]]
     assert sorted(path.name for path in (tmp_path / "backups").iterdir()) == sorted(names[2:])
+    assert not list(tmp_path.glob(".restoring-*"))
 
 
 async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -> None:
@@ -96,6 +162,46 @@ async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -
         assert privacy.choices(Rows(raw))[ANN][0] is Choice.OPTED_OUT
     finally:
         raw.close()
+
+
+async def choose(folder: Path, choice: Choice | None) -> None:
+    async with Constellations.open(folder, lambda: NOW) as constellations:
+        await constellations.registry.write(WRITE, lambda tx: privacy.choose(tx, ANN, choice, NOW))
+
+
+def chosen(folder: Path) -> list[PersonId]:
+    raw = connect(folder / "global.db", read_only=True)
+    try:
+        return list(privacy.choices(Rows(raw)))
+    finally:
+        raw.close()
+
+
+async def test_who_resumed_since_is_not_opted_out_again(tmp_path: Path) -> None:
+    await lived(tmp_path, "x")
+    await choose(tmp_path, Choice.OPTED_OUT)
+    made = backups.create(tmp_path, NOW)
+    await choose(tmp_path, None)
+    backups.restore(tmp_path, made)
+    assert chosen(tmp_path) == []
+
+
+@pytest.mark.parametrize("lost", ["gone", "damaged", "begun anew"])
+async def test_where_nobody_knows_what_was_chosen_since_the_choices_of_the_backup_hold(
+    tmp_path: Path, lost: str
+) -> None:
+    await lived(tmp_path, "x")
+    await choose(tmp_path, Choice.OPTED_OUT)
+    made = backups.create(tmp_path, NOW)
+    for path in (tmp_path / "global.db", *tmp_path.glob("global.db-*")):
+        path.unlink()
+    if lost == "damaged":
+        (tmp_path / "global.db").write_bytes(b"no database" * 1000)
+    elif lost == "begun anew":
+        shutil.rmtree(tmp_path / "constellations")
+        await lived(tmp_path, "anew")
+    backups.restore(tmp_path, made)
+    assert chosen(tmp_path) == [ANN]
 
 
 async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> None:
