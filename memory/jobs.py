@@ -177,8 +177,9 @@ def plan(tx: Tx, identifier: str, next_at: datetime) -> bool:
 
 
 def ask(tx: Tx, identifier: str, now: datetime) -> bool:
-    """Let it run now, whatever is planned; False when there is no such job."""
-    return tx.run("UPDATE jobs SET asked_at = ?, held_until = NULL WHERE id = ?", (to_text(now), identifier)) == 1
+    """Let it run now, whatever is planned; False when there is no such job. One that runs is not run beside itself."""
+    sql = "UPDATE jobs SET asked_at = ?, held_until = iif(holder IS NULL, NULL, held_until) WHERE id = ?"
+    return tx.run(sql, (to_text(now), identifier)) == 1
 
 
 def pause(tx: Tx, identifier: str) -> bool:

@@ -12,7 +12,7 @@ from memory import jobs
 from memory.database import Tx
 from memory.ids import ConstellationId
 from memory.jobs import Status
-from scheduler.jobs import Done, Firing, Queueing
+from scheduler.jobs import Done, Firing, Queueing, Working
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import At, Cron, Every
 from tests.scheduler.parts import NOON, PUT, Clock, Ground, ground
@@ -172,6 +172,30 @@ async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Ground) -> None
     assert firing.asked
     job = await here.job("hourly")
     assert (job.status, job.asked_at, job.last_outcome) == (Status.PAUSED, None, "run")
+
+
+async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here: Ground) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    runs: list[str] = []
+
+    async def work(firing: Firing) -> str:
+        runs.append(firing.job.id)
+        begun.set()
+        await go_on.wait()
+        return "worked"
+
+    here.runner.kinds.add(Working("long", work))
+    await here.put("w", At(NOON), "long")
+    await here.runner.tick()
+    await begun.wait()
+    async with here.constellations.use(here.house) as database:
+        await database.write(PUT, lambda tx: jobs.ask(tx, "w", here.clock()))
+    here.runner.changed(here.house)
+    await here.runner.tick()
+    go_on.set()
+    await here.runner.settled()
+    assert runs == ["w"]
+    assert (await here.job("w")).last_detail == "worked"
 
 
 async def test_one_that_is_asked_for_keeps_its_plan(here: Ground) -> None:
