@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class Backups:
     people: People
     clock: Clock
     keep: int
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held while one is made: what is unfinished then is deleted."""
 
     def add(self, kinds: Kinds) -> None:
         """Make the daily job known."""
@@ -49,13 +51,17 @@ class Backups:
         return f"Backup {made.name} is made and verified: {len(made.files)} files, {made.size:,} bytes."
 
     async def listed(self, who: Approver) -> list[dict[str, Any]]:
-        """Those that are there, newest first, as plain data. Raises UserError."""
+        """Those that are there, newest first, then those that are damaged, as plain data. Raises UserError."""
         policy.require(self.people, who, Action.BACKUP)
-        try:
-            found = await asyncio.to_thread(backups.listing, self.folder)
-        except StoreError as error:
-            raise UserError(str(error)) from error
-        return [{"name": each.name, "made": each.at, "files": len(each.files), "bytes": each.size} for each in found]
+        found = await asyncio.to_thread(backups.listing, self.folder)
+        whole = [
+            {"name": each.name, "made": each.at, "files": len(each.files), "bytes": each.size, "reason": ""}
+            for each in found
+        ]
+        damaged = await asyncio.to_thread(backups.damaged, self.folder)
+        return whole + [
+            {"name": name, "made": "", "files": 0, "bytes": 0, "reason": words} for name, words in damaged.items()
+        ]
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
@@ -71,9 +77,13 @@ class Backups:
 
     async def _make(self) -> Backup:
         try:
-            made = await asyncio.to_thread(backups.create, self.folder, self.clock())
-            gone = await asyncio.to_thread(backups.rotate, self.folder, self.keep)
+            async with self._one:
+                made = await asyncio.to_thread(backups.create, self.folder, self.clock())
+                gone = await asyncio.to_thread(backups.rotate, self.folder, self.keep)
+                damaged = await asyncio.to_thread(backups.damaged, self.folder)
         except StoreError as error:
             raise UserError(str(error)) from error
+        for name, words in damaged.items():
+            _log.warning("backup_damaged", name=name, reason=words)
         _log.info("backed_up", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))
         return made

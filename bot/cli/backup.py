@@ -11,7 +11,7 @@ from bot.cli.printing import print_found
 from bot.config import Config
 from bot.erasing import Eraser
 from bot.errors import CallError, UserError
-from memory import backups
+from memory import backups, privacy
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import DatabaseOutdated, FolderLocked
@@ -44,34 +44,51 @@ def add_backup(app: typer.Typer, administer: Administer) -> None:
             raise CallError("backup restore: nobody can be asked here whether it is meant; expected --yes")
         if not yes and not typer.confirm(f"Put {name} in the place of everything that is there now?"):
             raise UserError("nothing was restored")
-        administer(_restore, as_json, name)
+        administer(put_back, as_json, name)
 
 
-async def _restore(config: Config, name: str, *, as_json: bool) -> None:
+async def put_back(config: Config, name: str, *, as_json: bool) -> None:
+    """Restore a backup, and say what came of the erasures that must hold."""
     folder = DataFolder(config.home)
     backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
     if backup is None:
         where = folder.path / backups.FOLDER
-        raise UserError(f"there is no backup {name!r} in {where}; `carina backup list` names them")
+        none = f"there is no backup {name!r} in {where}; `carina backup list` names them"
+        raise UserError(backups.damaged(folder.path).get(name, none))
     try:
         with folder.lock():
             again = backups.restore(folder.path, backup)
-            done = await _erase_again(folder)
+            left = await _erase_again(folder)
     except FolderLocked as error:
         who = holder_of(folder) or "another process"
         raise FolderLocked(f"{who}, and restoring needs the data folder alone: stop it, then restore") from error
-    found: dict[str, Any] = {"name": name, "made": backup.at, "files": len(backup.files), "erased_again": again}
-    words = f"{again} erasures that were asked for since were done again." if again else ""
-    if not done:
-        words += " Run `carina db migrate`: the backup is of an older version; erasures are done at the next start."
-    print_found(found, [f"Everything is as it was at {backup.at}. {words}".rstrip()], as_json=as_json)
+    waiting = again if left is None else left
+    found: dict[str, Any] = {"name": name, "made": backup.at, "files": len(backup.files)}
+    found |= {"erased_again": max(again - waiting, 0), "to_erase": waiting}
+    words = [f"Everything is as it was at {backup.at}."]
+    if found["erased_again"]:
+        words.append(f"{_erasures(found['erased_again'], 'was', 'were')} done again.")
+    if waiting:
+        words.append(f"{_erasures(waiting, 'is', 'are')} NOT done yet, but at the next start.")
+    if left is None:
+        words.append("Run `carina db migrate`: the backup is of an older version.")
+    elif left:
+        words.append("If the backup is of an older version, run `carina db migrate` first.")
+    print_found(found, [" ".join(words)], as_json=as_json)
 
 
-async def _erase_again(folder: DataFolder) -> bool:
-    """Do the erasures that are begun in what was put back; False where the program cannot open it before migrating."""
+def _erasures(count: int, one: str, many: str) -> str:
+    return f"1 erasure that was asked for {one}" if count == 1 else f"{count} erasures that were asked for {many}"
+
+
+async def _erase_again(folder: DataFolder) -> int | None:
+    """Do the erasures that are begun in what was put back, and give how many are still to be done.
+
+    None where the program cannot open it before migrating, so that none is done.
+    """
     try:
         async with Constellations.open(folder.path, utc_now) as constellations:
             await Eraser(constellations, folder.path, utc_now).take_up()
+            return len(await constellations.registry.read(privacy.open_erasures))
     except DatabaseOutdated:
-        return False
-    return True
+        return None

@@ -47,7 +47,8 @@ def install_backup(tree: app_commands.CommandTree[Any], backups: Backups) -> Non
 
 
 async def _backups(backups: Backups, who: Approver) -> str:
-    lines = [f"- `{each['name']}`: {each['bytes']:,} bytes" for each in await backups.listed(who)]
+    found = await backups.listed(who)
+    lines = [f"- `{each['name']}`: " + (each["reason"] or f"{each['bytes']:,} bytes") for each in found]
     return "\n".join(lines) or "There are no backups yet."
 
 

@@ -119,7 +119,7 @@ async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_p
         (name,) = [path.name for path in (t.service.home / "backups").iterdir()]
         code, out, error = await t.service.run("backup", "restore", name, "--yes")
         assert code == 0, error
-        assert "1 erasures that were asked for since were done again" in out
+        assert "1 erasure that was asked for was done again" in out
         assert rows(t, "SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
         assert rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
         assert len(rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1
