@@ -94,8 +94,9 @@ async def erased(folder: Path, count: int) -> None:
 def age(folder: Path, name: str, versions: int) -> None:
     """Let a file be of so many versions before the one that it is of."""
     raw = connect(next(folder.glob(name)))
-    (version,) = raw.execute("PRAGMA user_version").fetchone()
-    raw.execute(f"PRAGMA user_version={version - versions}")
+    row = raw.execute("PRAGMA user_version").fetchone()
+    assert row is not None
+    raw.execute(f"PRAGMA user_version={row[0] - versions}")
     raw.close()
 
 
