@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bot import reminding
+from bot.models.offline import OfflineModel
 from bot.notices import Notices
 from bot.reminding import Planned, Reminding, Wanted
 from memory import inbox, jobs, person_times, reminders
@@ -23,6 +25,8 @@ from memory.person_times import Times
 from memory.reminders import Status
 from scheduler.jobs import Firing
 from sources.terminal import PERSON, PLACE
+from tests.bot.parts import ScriptedModel, said, thread_in_public
+from tests.bot.stage import Setting, running
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ANN = PersonId("discord:7")
@@ -141,6 +145,18 @@ def test_on_bluesky_nobody_is_reminded(tx: Tx, place: str) -> None:
     with pytest.raises(Refused, match="ask me on Discord"):
         planned(tx, wanted(place=PlaceId(place)))
     assert tx.all("SELECT id FROM jobs") == tx.all("SELECT id FROM reminders") == []
+
+
+async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))  # nobody looks at its requests here
+    thread = thread_in_public("ann")
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("remind me in 20 minutes to call mum", 1, thread))
+        (answer,) = service.platform.texts(thread.id)
+        assert "on Bluesky I cannot remind anybody" in answer
+        assert "ask me on Discord" in answer
+        assert await service.column("SELECT id FROM reminders") == []
 
 
 def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:
