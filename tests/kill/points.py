@@ -44,11 +44,9 @@ EXEMPT = {
     "job.renew": "it takes longer than a third of its lease",
     "job.complete": "it is done",
     "job.hold": "it failed, or waits for a program that knows it",
-    "job.index": "notes when a constellation has to be looked at; looked up again at a start",
     "job.replan": "the clock was set back",
     "agenda.change": "`/remind`, `/tasks`, `/quiet`, their commands, and buttons under reminders",
     "job.change": "`/job` and `carina jobs`",
-    "job.standing": "the house's own jobs, kept at a start; the same again changes nothing",
     # Nothing of a message waits for these; `tests/bot/test_compaction.py` ends the service between them.
     "compaction.model": "asks for a summary after an answer",
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",
@@ -106,6 +104,10 @@ EXEMPT = {
 
 
 @cache
+BY_CLOCK = frozenset({"job.queue"})
+"""Reached whenever a job of the house comes due, whatever is played."""
+
+
 def all_points() -> frozenset[str]:
     """The names of all points, by importing every module of the program; tests declare some of their own, `test…`."""
     for name in PACKAGES:

@@ -293,6 +293,8 @@ PLACES = (
                 "constellation.ensure",
                 "constellation.seed",
                 "constellation.bind",
+                "job.index",
+                "job.standing",
                 "cursor.note",
                 "discord.login",
                 "discord.sync_commands",
