@@ -103,11 +103,11 @@ EXEMPT = {
 """Points that handling messages does not reach, and why."""
 
 
-@cache
 BY_CLOCK = frozenset({"job.queue"})
 """Reached whenever a job of the house comes due, whatever is played."""
 
 
+@cache
 def all_points() -> frozenset[str]:
     """The names of all points, by importing every module of the program; tests declare some of their own, `test…`."""
     for name in PACKAGES:
