@@ -1,5 +1,6 @@
 """Events: writing them down, listing what comes, and reminding of them some minutes before, exactly once each time."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -44,7 +45,7 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
     zone = person_times.of(tx, people).zone or default_zone
     trigger = read_when(wanted.when, now, zone)
     first = triggers.require(trigger, now)
-    ends = None if not given.ends else triggers.require(read_when(given.ends, first, zone), first)
+    ends = None if not given.ends else _end(given.ends, first, now, zone)
     new = NewEvent(
         title=wanted.text,
         person=wanted.person,
@@ -62,6 +63,19 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
     if given.minutes >= 0:
         _remember(tx, kept, trigger, now)
     return kept
+
+
+def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
+    """When an event ends: a time alone on the day it begins, a day as if it was said now. Raises Refused."""
+    day = first.astimezone(zone_of(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    moments = [triggers.next_run(read_when(said, now, zone), now)]
+    for since in (day, first):
+        with suppress(Refused):  # what lies before it
+            moments.append(triggers.next_run(read_when(said, since, zone), since))
+    ends = min((moment for moment in moments if moment is not None and moment > first), default=None)
+    if ends is None:
+        raise Refused("it would end before it begins")
+    return ends
 
 
 def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:

@@ -59,7 +59,7 @@ WORDS = {
 _OTHERS = tuple(
     (re.compile(pattern), other)
     for pattern, other in (
-        (r"\b(to|from|about|for|of|with) you\b", r"\1 them"),
+        (r"\b(to|from|about|for|of|with|remind) you\b", r"\1 them"),
         (r"\byours\b", "theirs"),
         (r"\byour\b", "their"),
         (r"\byou\b", "they"),

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from dateutil.relativedelta import relativedelta
 
+from bot.when.spelled import in_figures
 from bot.when.table import WhenTable
 from bot.when.tables import TABLES
 from memory.errors import Refused
@@ -50,7 +51,7 @@ def find_when(text: str, now: datetime, zone: str) -> Found | None:
 
     Raises Refused for a day that does not exist.
     """
-    text = unicodedata.normalize("NFKC", text[:_LONGEST])
+    text = in_figures(unicodedata.normalize("NFKC", text[:_LONGEST]))
     local = zone_of(zone)
     if found := _ISO.search(text):
         rest = _without(text, found)

@@ -117,6 +117,25 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
     assert planning.coming(appointments.listing(tx, Scope(GUILD), (ANN,)), NOW + timedelta(days=3)) == []
 
 
+@pytest.mark.parametrize(
+    ("when", "ends", "day", "hour"),
+    [
+        ("tomorrow at 10:00", "tomorrow at 11:00", 3, 11),
+        ("tomorrow at 10:00", "11:00", 3, 11),
+        ("wednesday at 15:00", "wednesday at 16:00", 4, 16),
+        ("wednesday at 15:00", "thursday at 9:00", 5, 9),
+        ("tomorrow at 22:00", "at 1:00", 4, 1),
+    ],
+)
+def test_an_end_that_names_a_day_means_that_day(tx: Tx, when: str, ends: str, day: int, hour: int) -> None:
+    assert kept(tx, when, ends=ends).ends_at == datetime(2026, 3, day, hour, tzinfo=UTC)
+
+
+def test_an_event_does_not_end_before_it_begins(tx: Tx) -> None:
+    with pytest.raises(Refused, match="end before it begins"):
+        kept(tx, "2026-03-05 18:00", ends="2026-03-05 17:00")
+
+
 def test_an_event_ends_after_it_begins(tx: Tx) -> None:
     event = kept(tx, "today at 18:00", ends="at 19:30")
     assert event.ends_at == datetime(2026, 3, 2, 19, 30, tzinfo=UTC)

@@ -30,6 +30,13 @@ def first(text: str) -> str:
         ("in 1.5 hours", "2026-03-02 14:30"),
         ("in 2 days", "2026-03-04 13:00"),
         ("in 2 days at 9", "2026-03-04 08:00"),
+        ("tomorrow at half past seven", "2026-03-03 06:30"),
+        ("tomorrow at quarter past 7", "2026-03-03 06:15"),
+        ("tomorrow at quarter to one am", "2026-03-02 23:45"),
+        ("tomorrow at seven", "2026-03-03 06:00"),
+        ("morgen um acht", "2026-03-03 07:00"),
+        ("morgen um halb acht", "2026-03-03 06:30"),
+        ("morgen um Viertel vor acht", "2026-03-03 06:45"),
         ("in 4 weeks", "2026-03-30 12:00"),  # on clocks, which were moved meanwhile
         ("in a month", "2026-04-02 12:00"),
         ("tomorrow at 9", "2026-03-03 08:00"),
@@ -98,6 +105,9 @@ def test_what_is_no_time_is_refused_in_words(text: str, why: str) -> None:
         ("to call mum in 20 minutes", "to call mum"),
         ("tomorrow at 9 to water the 3 plants", "to water the 3 plants"),
         ("morgen um 9 an den Zahnarzt", "an den Zahnarzt"),
+        ("morgen um acht an den Müll", "an den Müll"),
+        ("tomorrow at seven to call mom", "to call mom"),
+        ("tomorrow to look at one of the boats", "to look at one of the boats"),
         ("in 20 Minuten daran, die Wäsche aufzuhängen", "daran, die Wäsche aufzuhängen"),
     ],
 )
