@@ -92,7 +92,9 @@ def _met(row: messages.Message) -> UserMessage | ToolMessage:
     """What is not the agent's own: what people and other agents said, and results of calls."""
     if row.role == "tool":
         return ToolMessage(row.tool_call_id or "", row.tool_name or "", row.text[:_OLD_RESULT] or _FORGOTTEN)
-    return UserMessage(heard(row), row.text if row.role == "user" else "", row.created_at, row.speaker)
+    overheard = row.role == "user" and row.batch is None
+    said = row.text if row.role == "user" else ""
+    return UserMessage(heard(row), said, row.created_at, row.speaker, overheard=overheard)
 
 
 def _said(row: messages.Message) -> str:

@@ -19,5 +19,7 @@ def unattended(tx: Tx, rows: list[InRow], notices: Notices, now: datetime) -> bo
         f"Nobody answers in {rows[0].place}: every agent of the group {group.name} is archived. "
         "`carina agent restore NAME` brings one back; `/route` lets another group answer there."
     )
-    notices.tell_owner(tx, f"unattended/{group.id}/{rows[0].place}/{now:%Y-%m-%d}", text, now)
+    here = rows[0].place == notices.place  # who asks where notices are said is told each time
+    key = str(rows[0].id) if here else f"{rows[0].place}/{now:%Y-%m-%d}"
+    notices.tell_owner(tx, f"unattended/{group.id}/{key}", text, now)
     return True

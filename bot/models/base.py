@@ -32,6 +32,8 @@ class UserMessage:
     """URLs of images that a model that can see may look at."""
     event: str = ""
     """How a request was decided, where nobody said anything but that is told; for the offline model."""
+    overheard: bool = False
+    """Whether it was never to be answered: said to others, or set aside because nobody was there to answer."""
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
         message = request.messages[position]
         if isinstance(message, AssistantMessage) and not message.calls:
             break
-        if not isinstance(message, UserMessage):
+        if not isinstance(message, UserMessage) or message.overheard:
             continue
         if heard and message.speaker != heard[0].speaker:
             break

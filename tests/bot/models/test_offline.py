@@ -1,6 +1,7 @@
 """The offline model in whole dialogues, step by step through its tools."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -374,3 +375,13 @@ def test_odd_tool_results_never_break_a_turn(text: str, data: Any, ok: bool) -> 
         messages.append(AssistantMessage("", answer.calls))
         messages += [ToolMessage(call.id, call.name, "odd", ok, data) for call in answer.calls]
     raise AssertionError("no answer")
+
+
+def test_what_was_only_overheard_is_not_done() -> None:
+    set_aside = UserMessage("remind me", said="remember that my cat is Bolt", at=NOW, speaker="Ana", overheard=True)
+    hello = UserMessage("hello", said="hello", at=NOW, speaker="Ana")
+    _, answer = complete(OfflineModel(lambda: NOW), Request("", (set_aside, hello), TOOLS))
+    assert answer.calls == ()
+    meant = replace(set_aside, overheard=False)
+    _, answer = complete(OfflineModel(lambda: NOW), Request("", (meant, hello), TOOLS))
+    assert answer.calls, "unlike what was said to the agent"
