@@ -20,7 +20,7 @@ from bot.cli.coordinating import add_coordinating
 from bot.cli.ending import explained, logged
 from bot.cli.folders import add_folders
 from bot.cli.groups import add_constellations, add_groups
-from bot.cli.house import add_archive, add_books, add_sources
+from bot.cli.house import add_archive, add_books, add_search, add_sources
 from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
@@ -333,6 +333,7 @@ add_link(app, _administer)
 add_sources(app, _administer)
 add_books(app, permits, _administer)
 add_archive(app, _administer)
+add_search(app, _administer)
 add_outbox(app, _administer)
 add_jobs(app, _administer)
 add_coordinating(app, _administer)

@@ -15,7 +15,8 @@ def add_coordinating(app: typer.Typer, administer: Administer) -> None:
     """Put the commands into the program."""
     coord = typer.Typer(help="What agents arrange with each other: tasks, handoffs, notes.")
     app.add_typer(coord, name="coord")
-    _add_coord(coord, administer)
+    _add_tasks(coord, administer)
+    _add_notes(coord, administer)
 
     @app.command("activity")
     def activity(
@@ -36,7 +37,7 @@ def add_coordinating(app: typer.Typer, administer: Administer) -> None:
         administer(told("summary", "Nothing was summarised yet."), as_json)
 
 
-def _add_coord(coord: typer.Typer, administer: Administer) -> None:
+def _add_tasks(coord: typer.Typer, administer: Administer) -> None:
     @coord.command("status")
     def coord_status(as_json: Json = False) -> None:
         """Show who is here, open tasks, handoffs and notes."""
@@ -62,6 +63,8 @@ def _add_coord(coord: typer.Typer, administer: Administer) -> None:
         """Say that a task is done."""
         administer(told("coord.arrange", "", act="complete", task=task), as_json)
 
+
+def _add_notes(coord: typer.Typer, administer: Administer) -> None:
     @coord.command("handoff")
     def coord_handoff(
         note: Annotated[str, typer.Argument(help="What the agent must know.")],

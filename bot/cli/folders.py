@@ -22,6 +22,7 @@ def add_folders(app: typer.Typer, administer: Administer) -> None:
     folder = typer.Typer(help="Folders of files that your agents may read.")
     app.add_typer(folder, name="folder")
     _add_folders(folder, administer)
+    _add_attachments(folder, administer)
     _add_files(folder, administer)
 
 
@@ -46,6 +47,8 @@ def _add_folders(folder: typer.Typer, administer: Administer) -> None:
         """Show the folders, who may hear of them, and which agents have them."""
         administer(told("folder.list", "There is no folder."), as_json)
 
+
+def _add_attachments(folder: typer.Typer, administer: Administer) -> None:
     @folder.command("attach")
     def attach(
         name: Folder,

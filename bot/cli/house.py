@@ -74,6 +74,10 @@ def add_archive(app: typer.Typer, administer: Administer) -> None:
         """Have an entry forgotten, with your words that it came from."""
         administer(told("archival.delete", "", label=entry, agent=agent), as_json)
 
+
+def add_search(app: typer.Typer, administer: Administer) -> None:
+    """Put `carina search` into the program."""
+
     @app.command("search")
     def search(
         text: Annotated[str, typer.Argument(help="Words to look for.")],

@@ -243,10 +243,11 @@ def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
         _require_room(tx, folder, new)
     tx.run("DELETE FROM folder_files WHERE folder_id = ? AND name = ?", (folder.id, new.name))
     identifier = new_id("fil")
-    moment, trust = to_text(now), int(new.trust)
+    moment = to_text(now)
+    shared: dict[str, Value] = {"folder_id": folder.id, "audience": folder.audience, "trust": int(new.trust)}
     values: dict[str, Value] = {
+        **shared,
         "id": identifier,
-        "folder_id": folder.id,
         "name": new.name,
         "content_type": new.content_type,
         "size_bytes": new.size,
@@ -255,27 +256,20 @@ def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
         "content": new.content,
         "people": json.dumps(new.people),
         "note": new.note,
-        "audience": folder.audience,
-        "trust": trust,
         "uploaded_at": moment,
         "indexed_at": moment,
     }
     tx.insert("folder_files", values)
     for number, passage in enumerate(new.passages):
         words = storable(passage.content)
-        row: dict[str, Value] = {
+        own: dict[str, Value] = {
             "id": f"{identifier}.{number}",
-            "file_id": identifier,
-            "folder_id": folder.id,
             "content": words,
             "start_line": passage.start,
             "end_line": passage.end,
             "search_text": index_text(f"{new.name}\n{words}"),
-            "audience": folder.audience,
-            "trust": trust,
-            "created_at": moment,
         }
-        tx.insert("file_passages", row)
+        tx.insert("file_passages", own | shared | {"file_id": identifier, "created_at": moment})
 
 
 def touch(tx: Tx, identifier: FileId, modified: int) -> None:

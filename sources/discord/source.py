@@ -231,15 +231,18 @@ class DiscordSource:
         def attend(event: str, _args: tuple[Any, ...]) -> None:
             if event in ("ready", "shard_ready") and lanes.held:
                 read()
-            if event in ("ready", "resumed", "shard_ready", "shard_resumed"):
-                self._is_ready(client)
-            elif event == "disconnect" and self._standing.ready:
-                self._standing.ready = False
-                log.warning("discord_disconnected")
+            self._attend(client, event)
 
         self._read_back = read_again
         handlers += [ears.on, attend, Watch(client, spawn).on]
         return client
+
+    def _attend(self, client: discord.Client, event: str) -> None:
+        if event in ("ready", "resumed", "shard_ready", "shard_resumed"):
+            self._is_ready(client)
+        elif event == "disconnect" and self._standing.ready:
+            self._standing.ready = False
+            log.warning("discord_disconnected")
 
     def _is_ready(self, client: discord.Client) -> None:
         if not self._standing.ready:
