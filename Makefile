@@ -40,13 +40,17 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 # Tests of real processes and sockets measure time limits of their own, so each has the machine to itself.
 PROCESSES := tests/service tests/kill tests/wire
 
+# The examples of property tests are the same each time here; `make slow` looks for new ones.
+SAME := --hypothesis-profile=ci
+
 test: fast              ## lint, types and the tests
-	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow and not network" $(PROCESSES)
+	$(BIN)/python -m pytest -p no:cacheprovider $(SAME) -m "not slow and not network" $(PROCESSES)
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
-	$(BIN)/python -m pytest -p no:cacheprovider -m "not slow and not network" -n auto $(PROCESSES:%=--ignore=%)
+	$(BIN)/python -m pytest -p no:cacheprovider $(SAME) -m "not slow and not network" -n auto $(PROCESSES:%=--ignore=%)
 
-slow: check             ## the tests that take long: the whole kill matrix, long outages
+slow: check             ## new examples for the property tests, then the whole kill matrix and long outages
+	$(BIN)/python -m pytest -p no:cacheprovider -m "hypothesis and not slow and not network" -n auto
 	$(BIN)/python -m pytest -p no:cacheprovider -m slow
 
 test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first time installs 465 MB of them into .venv

@@ -102,7 +102,7 @@ class Mark:
 
 
 def marks(text: str) -> list[Mark]:
-    """Links, mentions and tags of a text, in order and apart: what stands inside a link is part of it."""
+    """Links, mentions and tags of a text, in order and apart: links go first, then what begins earlier."""
     found: list[Mark] = []
     for link in _LINK.finditer(text):
         words = _trimmed(link[0])
@@ -115,7 +115,9 @@ def marks(text: str) -> list[Mark]:
         words = tag[1].rstrip(_END + ")")
         if words and graphemes(words) <= _MOST_TAG:
             more.append(Mark(tag.start(), tag.start() + 1 + len(words), "tag", words))
-    found += [each for each in more if not any(each.start < other.end and other.start < each.end for other in found)]
+    for each in sorted(more, key=lambda mark: mark.start):
+        if not any(each.start < other.end and other.start < each.end for other in found):
+            found.append(each)
     return sorted(found, key=lambda mark: mark.start)
 
 

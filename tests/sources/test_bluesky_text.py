@@ -80,6 +80,7 @@ def marked(text: str) -> list[tuple[str, str]]:
         ("mail ana@ana.test", []),
         ("run main.py or example.com", [("example.com", "link")]),
         ("#1 is #one, #️⃣ and #two!", [("#one", "tag"), ("#two", "tag")]),
+        ("#@ana.test and @ana.test", [("#@ana.test", "tag"), ("@ana.test", "mention")]),
         ("", []),
     ],
 )
