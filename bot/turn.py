@@ -8,6 +8,7 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 import asyncio
 import functools
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import structlog
@@ -65,7 +66,7 @@ class TurnRunner:
         self._caller = Caller(database, kit, self._run_part)
         self._turn = turn
         self._call: asyncio.Task[Answer] | None = None
-        self._seen: Standing | None = None  # how the turn stood when its answer was stored: spares a look
+        self._seen: Standing | None = None  # how the turn stood when it was read last: spares a look
         self._reins = reins
 
     def _interrupt(self) -> None:
@@ -90,15 +91,21 @@ class TurnRunner:
             if self._reins.stopping and not isinstance(move, Finish):  # what is answered already is said before the end
                 break
             if material.turn.status != "running":
-                self._kit.watch(events.Complete(self._turn, material.turn.place))
-                return True  # ended by other hands: its person was erased
+                over = True  # ended by other hands: its person was erased
+                break
             try:
                 if more and open_call(material) is None and await self._join(material):
                     continue
                 over = await self._make(move, material)
             except TurnMoved:
                 continue  # nothing of it was stored
+        if over:
+            self._kit.watch(events.Complete(self._turn, material.turn.place))
         return over
+
+    def look(self, rows: Rows) -> None:
+        """See how the turn stands, in somebody's read before it runs: it goes on from there."""
+        self._seen = self._look(rows)
 
     def _look(self, rows: Rows) -> Standing:
         turn = turns.get(rows, self._turn)
@@ -119,8 +126,7 @@ class TurnRunner:
     async def _make(self, move: Any, material: Material) -> Ending:
         match move:
             case Think():
-                await self._think(material, move)
-                return False
+                return await self._think(material, move)
             case Use():
                 await self._caller.make(move, material)
                 return False
@@ -143,7 +149,7 @@ class TurnRunner:
 
     # ------------------------------------------------------------------ thinking
 
-    async def _think(self, material: Material, move: Think) -> None:
+    async def _think(self, material: Material, move: Think) -> Ending:
         tools = self._kit.tools(material.agent)
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
@@ -152,31 +158,31 @@ class TurnRunner:
         gather = functools.partial(context.gather, material=material, meaning=meaning)
         specs = () if move.last else tools.specs()
 
-        async def ask(*, compactable: bool) -> None:
+        async def ask(*, compactable: bool) -> Ending:
             found = await self._db.read(gather)
             request = context.render(found, specs, last_step=move.last)
             request = replace(request, force_tool=move.force, compactable=compactable and bool(found.history))
-            await self._ask_within_budget(request, found)
+            return await self._ask_within_budget(request, found)
 
         try:
-            await ask(compactable=True)
+            return await ask(compactable=True)
         except ContextTooLong as error:
             compacted = await self._kit.shrink(self._db, material)
             _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
-            await ask(compactable=False)
+            return await ask(compactable=False)
 
-    async def _ask_within_budget(self, request: Request, material: Material) -> None:
+    async def _ask_within_budget(self, request: Request, material: Material) -> Ending:
         """Ask the model as far as may be spent, and store what it answers."""
         allowed = await self._allow(material, request)
         try:
             answer = await self._ask(allowed, request, material)
             if answer is not None:
-                await self._store_answer(answer, material, allowed.reservation)
+                return await self._store_answer(answer, material, allowed.reservation)
         except BaseException:
             await self._release(allowed)
             raise
-        if answer is None:
-            await self._release(allowed)
+        await self._release(allowed)
+        return False
 
     async def _allow(self, material: Material, request: Request) -> Allowed:
         """What may be spent on this call, with that reserved."""
@@ -222,7 +228,7 @@ class TurnRunner:
             self._kit.watch(events.TextChunk(turn.id, turn.place, self._kit.redact(text)))
         raise AssertionError("a model ended without an answer")
 
-    async def _store_answer(self, answer: Answer, material: Material, reservation: int | None) -> None:
+    async def _store_answer(self, answer: Answer, material: Material, reservation: int | None) -> Ending:
         turn, redact, now = material.turn, self._kit.redact, self._kit.clock()
         cost = spent(answer.model, answer.usage)
 
@@ -237,7 +243,7 @@ class TurnRunner:
             calls.append({"id": own, "name": call.name, "arguments": redact(call.arguments)})
         body = {"text": redact(_explained(answer)), "calls": calls, "model": answer.model, "finish": answer.finish}
 
-        def work(tx: Tx) -> Standing:
+        def work(tx: Tx) -> Standing | None:
             if any(each.trust is Trust.WEB for each in material.history):  # what was read is still before its eyes
                 turns.lower_trust(tx, turn, Trust.WEB)
             turns.add_step(tx, turn, "answer", body, now)
@@ -250,15 +256,29 @@ class TurnRunner:
                 record(tx, turn, cost, now)
             if reservation is not None:
                 budgets.release(tx, reservation)
-            return self._look(tx)
+            return self._finished_or_standing(tx, now)
 
         self._seen = await self._db.write(_ANSWER, work)
+        return self._seen is None
+
+    def _finished_or_standing(self, tx: Tx, now: datetime) -> Standing | None:
+        """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
+        standing = self._look(tx)
+        material, move, more = standing
+        if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
+            return standing
+        self._end(tx, move.text, material, now)
+        return None
 
     # ------------------------------------------------------------------ ending
 
+    def _to_shorten(self, text: str, material: Material) -> str:
+        """Why the model is to say it shorter; empty when it is short enough, or was asked already."""
+        return "" if _was_shortened(material) else self._kit.too_long(place_source(material.turn.place), text)
+
     async def _finish(self, text: str, material: Material) -> Ending:
         turn, now = material.turn, self._kit.clock()
-        if (words := self._kit.too_long(place_source(turn.place), text)) and not _was_shortened(material):
+        if words := self._to_shorten(text, material):
             note = {"text": f"{words} Give it again, shorter. It was:\n{text}", "messages": wordings(material)}
             await self._step(_TELL, turn, "note", note | {"shorten": True})
             return False
@@ -271,23 +291,25 @@ class TurnRunner:
             answers = sum(step.kind == "answer" for step in material.steps)
             if answers < self._kit.limits.max_steps and join_arrivals(tx, turn, now):
                 return False
-            happenings.write(tx, material, now, self._kit.checkpoints)
-            if material.part is not None:
-                end_part(tx, material, material.part, text, now)
-                return True
-            source = place_source(turn.place)
-            said = "" if is_observer(tx, turn) else text
-            pieces = self._kit.package(source, said)
-            transcript.write(tx, transcript.Ended(material, said, source, tuple(pieces)), now)
-            groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)
-            inbox.finish(tx, turn.id, now)
-            turns.end(tx, turn.id, "done", now)
+            self._end(tx, text, material, now)
             return True
 
-        over = await self._db.write(_FINISH, work)
-        if over:
-            self._kit.watch(events.Complete(turn.id, turn.place))
-        return over
+        return await self._db.write(_FINISH, work)
+
+    def _end(self, tx: Tx, text: str, material: Material, now: datetime) -> None:
+        """Say the answer, or hand a part's result on; whatever the turn stands on is as it is in this unit."""
+        turn = material.turn
+        happenings.write(tx, material, now, self._kit.checkpoints)
+        if material.part is not None:
+            end_part(tx, material, material.part, text, now)
+            return
+        source = place_source(turn.place)
+        said = "" if is_observer(tx, turn) else text
+        pieces = self._kit.package(source, said)
+        transcript.write(tx, transcript.Ended(material, said, source, tuple(pieces)), now)
+        groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)
+        inbox.finish(tx, turn.id, now)
+        turns.end(tx, turn.id, "done", now)
 
     async def _restart(self, material: Material) -> Ending:
         turn, now = material.turn, self._kit.clock()
@@ -314,7 +336,6 @@ class TurnRunner:
             turns.end(tx, turn.id, "cancelled", now)
 
         await self._db.write(_CANCEL, work)
-        self._kit.watch(events.Complete(turn.id, turn.place))
 
     async def _step(self, point: Point, turn: Turn, kind: turns.StepKind, body: dict[str, Any]) -> None:
         now = self._kit.clock()

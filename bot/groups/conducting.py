@@ -52,10 +52,18 @@ class _Sight:
 
 async def run_turn(database: Database, kit: Kit, turn: TurnId, reins: Reins) -> bool:
     """Run a turn in the way that its run says; False when it was stopped before its end."""
-    run = await database.read(lambda rows: groups.run(rows, turn))
-    if run is None or not run.conducted:
-        return await TurnRunner(database, kit, turn, reins).run()
-    return await Conductor(database, kit, turn, reins).run()
+    alone = TurnRunner(database, kit, turn, reins)
+
+    def look(rows: Rows) -> bool:
+        run = groups.run(rows, turn)
+        conducted = run is not None and run.conducted
+        if not conducted:
+            alone.look(rows)
+        return conducted
+
+    if await database.read(look):
+        return await Conductor(database, kit, turn, reins).run()
+    return await alone.run()
 
 
 class Conductor:

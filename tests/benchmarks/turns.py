@@ -106,7 +106,7 @@ async def _turns(world: World, spans: Spans, words: Words, count: int) -> None:
         await world.router.delivered(heard.place.id)
         spans.add("whole", accepted)
         sample = spans.close()
-        sample["turn"] = spans.ended["turn.finish"] - spans.began["turn.begin"]
+        sample["turn"] = spans.ended["turn.answer"] - spans.began["turn.begin"]
         sample["sent"] = spans.ended["outbox.sent"] - accepted
         sample["cpu"] = time.process_time() - busy
         await asyncio.sleep(0.002)
@@ -164,10 +164,8 @@ def _breakdown(spans: Spans) -> tuple[tuple[str, float, float], ...]:
         spans.row("  · history", "gather:history"),
         spans.row("tool schemas", "specs"),
         spans.row("render", "render"),
-        spans.row("answer step: whole write", "turn.answer"),
+        spans.row("answer and end: whole write (with its own look)", "turn.answer"),
         spans.rest("  · BEGIN and COMMIT", "turn.answer:commit", "turn.answer:units"),
-        spans.row("finish: whole write (with its own look)", "turn.finish"),
-        spans.rest("  · BEGIN and COMMIT", "turn.finish:commit", "turn.finish:units"),
         spans.row("all reads, as awaited", "read"),
         spans.rest("  · to the thread and back", "read", "read:work"),
         spans.rest("sum of reads beside gather", "read:work", "gather"),

@@ -27,6 +27,7 @@ from tests.kill.script import (
     unless_changed,
     when_both_are_heard,
     with_a_word_aside,
+    with_the_call,
     words,
     written_slowly,
 )
@@ -90,9 +91,7 @@ class Scenario:
 
 LONG = words("the bicycle", 5_000)
 NAMED = TOML + "show_names = true\n"
-SPINE = frozenset(
-    ["inbox.accept", "turn.begin", "model.complete", "turn.answer", "turn.finish", "outbox.sending", "outbox.sent"]
-)
+SPINE = frozenset(["inbox.accept", "turn.begin", "model.complete", "turn.answer", "outbox.sending", "outbox.sent"])
 ONLY_SOON = (SOON,)
 
 _make = partial(Scenario, act=ask, rule=always(LONG), answer=LONG)
@@ -169,6 +168,14 @@ CHANGES = (
         rule=written_slowly(LONG, 0.1, 80),
         answer="",
         points=frozenset({"inbox.accept", "turn.cancel", "discord.withdraw", "outbox.preview_gone"}),
+    ),
+    _make(
+        "ended_by_a_call",
+        rule=with_the_call(LONG),
+        toml='[[agents]]\nrules = [{ rule = "exit_loop", tool = "recall" }]\n' + TOML,
+        points=frozenset({"turn.tool", "turn.finish"}),
+        restarts=ONLY_SOON,
+        entries=1,
     ),
 )
 
@@ -315,7 +322,7 @@ PLACES = (
 
 ASKING = '[[agents]]\nrules = [{ rule = "requires_consent", tool = "recall" }]\n'
 DELIVERING = frozenset(["outbox.sending", "outbox.sent", "discord.send", "discord.edit"])
-STEPS = frozenset(["turn.begin", "model.complete", "turn.answer", "turn.finish"])
+STEPS = frozenset(["turn.begin", "model.complete", "turn.answer"])
 ALLOWED = Question("It is kept now.", "Allowed once by ", "used", ("asked", "answered", "used"))
 DENIED = Question("It is not kept.", "Denied by ", "denied", ("asked", "answered"))
 EXPIRED = Question("Nobody answered.", "Expired unanswered, ", "expired", ("asked", "expired"))
@@ -380,7 +387,7 @@ name = "final"
 agents = ["Bee"]
 """
 )
-WORKING = frozenset({"turn.begin", "model.complete", "turn.answer", "turn.finish"})
+WORKING = frozenset({"turn.begin", "model.complete", "turn.answer"})
 
 _team = partial(_make, speaker="Bee", restarts=ONLY_SOON)
 
@@ -390,7 +397,7 @@ TOGETHER = (
         rule=as_stages(LONG),
         toml=STAGES + TOML,
         points=WORKING | {"group.ask", "group.say"},
-        each=frozenset({"group.ask", "turn.finish"}),
+        each=frozenset({"group.ask", "turn.answer"}),
     ),
     _team(
         "led",
@@ -398,7 +405,7 @@ TOGETHER = (
         toml=TEAM + '"supervisor"\n' + TOML,
         speaker="Ant",
         points=WORKING | {"turn.hand", "turn.tool_end"},
-        each=frozenset({"turn.finish"}),
+        each=frozenset({"turn.answer"}),
     ),
     _team(
         "a_late_stage",

@@ -48,6 +48,12 @@ def after_memory(text: str) -> Rule:
     return rule
 
 
+def with_the_call(text: str) -> Rule:
+    """Answers together with a call that ends the turn."""
+    stored = Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"})
+    return lambda _: Calls(stored, text=text)
+
+
 def unless_changed(text: str, *, remember: bool) -> Rule:
     """Thinks for long, and answers once the words have changed to `new words`."""
 
