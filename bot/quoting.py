@@ -9,14 +9,13 @@ _HEADS = re.compile(r"(?:(?<=[\n\r\x0b\x0c\x85\u2028\u2029])|\A)([^\S\n]*)\[")
 
 def untagged(text: str) -> str:
     """The text with a backslash before the tags of quotations and blocks."""
-    return _TAGS.sub(r"\\<", text)
+    return _TAGS.sub(r"\\<", text) if "<" in text else text
 
 
 def plain(text: str) -> str:
     """What somebody wrote, so that no line of it looks like one of the platform's: `[` at a line's beginning and the
     tags of quotations and blocks get a backslash before them."""
-    if "<" in text:
-        text = untagged(text)
+    text = untagged(text)
     return _HEADS.sub(r"\1\\[", text) if "[" in text else text
 
 

@@ -21,6 +21,7 @@ from sources.text import one_line
 SHOWN_FOR = timedelta(hours=24)
 MOST_EVENTS, MOST_OWN = 20, 3
 """Events that are shown, and how many of them may be the agent's own."""
+_PASSED = 200  # of its own newest ones, most of them messages of this very place
 ROSTER_CHARACTERS = 480
 """Of all its lines together, about 130 tokens: with the facts, 330 are for both."""
 _MOST_TASKS, _MOST_HANDOFFS = 5, 5
@@ -63,7 +64,7 @@ def _events(rows: Rows, turn: Turn) -> list[Event]:
     since = turn.started_at - SHOWN_FOR
     wanted = Wanted(since, others_than=turn.agent, before=turn.id, unless_in=turn.place)
     found = activity.recent(rows, wanted, turn.scope, MOST_EVENTS)
-    mine = Wanted(since, agent=turn.agent, before=turn.id, unless_in=turn.place)
+    mine = Wanted(since, agent=turn.agent, before=turn.id, unless_in=turn.place, passed=_PASSED)
     own = [each for each in activity.recent(rows, mine, turn.scope, 4 * MOST_OWN) if _worth_telling(each, turn)]
     both = sorted([*found, *own[:MOST_OWN]], key=lambda event: (event.at, event.id), reverse=True)
     return both[:MOST_EVENTS]

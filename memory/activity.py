@@ -152,19 +152,37 @@ class Wanted:
     """Messages that came and went in that place are left out: there they are in view."""
     among: tuple[int, ...] | None = None
     """Only these, by id."""
+    passed: int | None = None
+    """Of the agent's own, only so many of the newest are looked at; whatever else is wanted is looked for in them."""
 
 
 def recent(rows: Rows, wanted: Wanted, scope: Scope, limit: int) -> list[Event]:
     """The newest events that the scope may know, newest first; at most `MOST`."""
-    condition, parameters = _where(wanted, scope)
+    chosen, parameters = _newest(wanted, scope, max(0, min(limit, MOST)))
     said, known = scope.sql("m.audience")
     sql = f"""SELECT e.*, a.name AS agent_name, p.name AS place_name, substr(m.content, 1, {_SAID}) AS said,
               m.speaker AS speaker
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
               AND m.deleted_at IS NULL AND {said}
-              WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT ?"""
+              WHERE e.id IN ({chosen}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
     return [_event(row) for row in rows.all(sql, (*known, *parameters, max(0, min(limit, MOST))))]
+
+
+def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value, ...]]:
+    """A query for the ids: of all events, or of every other agent's newest, so that one's own many are not passed."""
+    condition, parameters = _where(wanted, scope)
+    newest = f"WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT ?"
+    if wanted.others_than is not None:
+        each = f"SELECT e.id FROM activity_events e {newest.replace('WHERE', 'WHERE e.agent_id IS w.id AND', 1)}"
+        others = "SELECT id FROM agents WHERE id <> ? UNION ALL SELECT NULL"
+        sql = f"SELECT x.id FROM ({others}) w JOIN activity_events x ON x.id IN ({each})"
+        return sql, (wanted.others_than, *parameters, limit)
+    if wanted.passed is None:
+        return f"SELECT e.id FROM activity_events e {newest}", (*parameters, limit)
+    held = "id, event_type, agent_id, place_id, audience, at"  # what conditions are about: others cost time
+    among = f"SELECT {held} FROM activity_events WHERE agent_id IS ? ORDER BY at DESC LIMIT ?"
+    return f"SELECT e.id FROM ({among}) e {newest}", (wanted.agent, wanted.passed, *parameters, limit)
 
 
 def counted(rows: Rows, wanted: Wanted, scope: Scope) -> list[tuple[AgentId | None, str, Kind, int]]:
