@@ -184,8 +184,21 @@ def _spec(name: str, description: str, arguments: type[Arguments], operations: t
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
-    for part in schema.get("properties", {}).values():
-        part.pop("title", None)
+    schema["properties"] = {field: _lean(part) for field, part in schema.get("properties", {}).items()}
     if operations and "operation" in schema.get("properties", {}):
         schema["properties"]["operation"]["enum"] = list(operations)
     return ToolSpec(name, description, schema)
+
+
+def _lean(part: dict[str, Any]) -> dict[str, Any]:
+    """An argument's schema without what a model knows anyway, as every prompt pays for it.
+
+    What is not required may be left out, so that it is empty or null then needs no saying; how long a text may be is
+    said by the error when one is too long.
+    """
+    kept = {name: value for name, value in part.items() if name not in ("title", "maxLength", "minLength")}
+    if not kept.get("default", True):
+        del kept["default"]
+    if {"type": "null"} in (choices := kept.pop("anyOf", [])):
+        choices = [each for each in choices if each != {"type": "null"}]
+    return kept | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})

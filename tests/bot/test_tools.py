@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bot.config.sections import TOOLS
 from bot.models.base import Call
 from bot.tools import make_tools
 from bot.tools.base import Toolset
@@ -266,6 +267,17 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
         "search": ["query", "domain", "since", "until", "author", "category", "limit"],
         "send_message": ["target_type", "target", "content"],
     }
+
+
+def test_schemas_say_nothing_that_every_prompt_would_pay_for_in_vain() -> None:
+    every = [part for spec in toolset(*TOOLS).specs() for part in spec.parameters["properties"].values()]
+    assert every
+    assert not [part for part in every if {"title", "maxLength", "minLength"} & set(part)]
+    assert not [part for part in every if not part.get("default", True)]
+    lines = {spec.name: spec for spec in toolset("context").specs()}["context"].parameters["properties"]["first_line"]
+    assert lines == {"description": "edit_range, viewport: counted from 1", "type": "integer"}
+    limit = {spec.name: spec for spec in toolset("search").specs()}["search"].parameters["properties"]["limit"]
+    assert limit == {"default": 8, "maximum": 50, "minimum": 1, "type": "integer"}
 
 
 def test_an_agent_has_only_the_tools_it_was_given() -> None:
