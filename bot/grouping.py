@@ -155,7 +155,7 @@ class Grouping:
                 done = await database.write(_SAVE, work, durable=True)
             except ConfigError as error:
                 raise UserError(str(error)) from error
-            self.steering.answering.heed(await database.read(agents.groups))
+            await database.read(self.steering.answering.heed)
         for section in sections:
             await self._place(section)
         return done

@@ -1,7 +1,7 @@
 """The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from bot.config.sections import Agent as AgentSettings
 from bot.config.sections import Block as BlockSettings
 from bot.config.sections import Group as GroupSettings
 from bot.errors import ConfigError
-from bot.groups.addressing import addressed, mentioned_words
+from bot.groups.addressing import addressed, mentioned_words, signed
 from bot.groups.settings import with_agents
 from bot.seeding import new_agent_id, seed_agent
 from memory import agents
@@ -35,7 +35,8 @@ _COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "
 @dataclass(frozen=True)
 class Answering:
     """Which group answers a message: the one that it speaks to by name, else the one that has a keyword of it, else
-    that of the first of the place's bindings of which anything is said, else the default.
+    that of the first of the place's bindings of which anything is said, else the default. Where "@name" is an agent who
+    is not in that group, it is one that this agent speaks in.
 
     What was decided by command wins over what is configured for the same binding; it changes while the service runs.
     """
@@ -45,10 +46,14 @@ class Answering:
     decided: dict[str, GroupId] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     """With the names and keywords that bring messages to them, kept as the store has them (`heed`)."""
+    names: dict[str, AgentId] = field(default_factory=dict)
+    """Agents, kept alike."""
 
-    def heed(self, groups: Iterable[Group]) -> None:
-        """Take over names and keywords of groups as they are now."""
-        self.groups[:] = groups
+    def heed(self, rows: Rows) -> None:
+        """Take over names and keywords of groups, and names of agents, as they are now."""
+        self.groups[:] = agents.groups(rows)
+        self.names.clear()
+        self.names.update({agent.name: agent.id for agent in agents.agents(rows)})
 
     def __call__(self, place: Place, text: str) -> GroupId:
         called = self._called(text) if text and len(self.groups) > 1 else None
@@ -56,7 +61,22 @@ class Answering:
             return called
         said = {**self.places, **self.decided}
         bindings = (str(place.id), *place.bindings, EVERYWHERE_ELSE)
-        return next((said[binding] for binding in bindings if binding in said), self.default)
+        chosen = next((said[binding] for binding in bindings if binding in said), self.default)
+        return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
+
+    def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
+        """The chosen group, unless an agent is spoken to who does not speak there but does in another."""
+        spoken = signed(text, list(self.names))
+        if len(spoken) != 1:
+            return chosen
+        named = self.names[spoken[0]]
+        having = [
+            group.id
+            for group in self.groups
+            if any(member.agent == named and member.role != "observer" for member in group.members)
+            and (group.id == chosen or (group.mention and group.pattern != "sleeptime"))
+        ]
+        return chosen if chosen in having or not having else having[0]
 
     def _called(self, text: str) -> GroupId | None:
         names = {group.name: group.id for group in self.groups if group.mention}
@@ -89,7 +109,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
         groups[group.name] = make_group(tx, group, now) if there is None else there.id
         places |= dict.fromkeys(group.places, groups[group.name])
     answering = Answering(places, groups[config.default_group.name])
-    answering.heed(agents.groups(tx))
+    answering.heed(tx)
     return answering
 
 

@@ -13,9 +13,22 @@ def addressed(text: str, names: Collection[str], *, everybody: bool = True) -> l
     `everybody` can be meant."""
     if everybody and re.match(r"^\s*(?:@\S+\s+)?@all\b", text, re.IGNORECASE):
         return list(names)
-    spoken = [name for name in names if _speaks_to(text, name)]
+    return _longest([name for name in names if _speaks_to(text, name)])
+
+
+def signed(text: str, names: Collection[str]) -> list[str]:
+    """The names among these that a message speaks to as "@name", which no other word can be taken for."""
+    return _longest([name for name in names if re.match(_signed(name), text, re.IGNORECASE)])
+
+
+def _longest(spoken: list[str]) -> list[str]:
+    """Of "Ann" and "Ann Lee" the one that was said."""
     longest = max(map(len, spoken), default=0)
-    return [name for name in spoken if len(name) == longest]  # of "Ann" and "Ann Lee" the one that was said
+    return [name for name in spoken if len(name) == longest]
+
+
+def _signed(name: str) -> str:
+    return rf"^\s*(?:@\S+\s+)?@{re.escape(name)}(?!\w)"
 
 
 def mentioned_words(text: str, words: Iterable[str]) -> list[str]:
@@ -26,7 +39,7 @@ def mentioned_words(text: str, words: Iterable[str]) -> list[str]:
 def _speaks_to(text: str, name: str) -> bool:
     own = re.escape(name)
     forms = (
-        rf"^\s*(?:@\S+\s+)?@{own}(?!\w)",
+        _signed(name),
         rf"{_BEFORE}{_GREETINGS}{own}\s*[:,]",
         rf"{_BEFORE}(?:hey|hi|hello|ok|okay|hallo)\s+{own}(?!\w)",
     )

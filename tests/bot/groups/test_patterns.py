@@ -250,6 +250,20 @@ async def test_a_name_or_a_keyword_brings_a_message_to_another_group(tmp_path: P
     assert sorted(model.asked()[-2:]) == ["Ant", "Cat"]  # a name wins over the place
 
 
+async def test_the_sign_before_a_name_reaches_an_agent_of_another_group(tmp_path: Path) -> None:
+    attic = channel("77")
+    said_here = [
+        ("@Bee hello", "Bee"), ("@bee, and you?", "Bee"), ("Bee: hello", "Ant"), ("mail me @beehive", "Ant"),
+        ("@Cat hello", "Ant"), ("@Ant hello", "Ant"), ("@nobody hello", "Ant"),
+    ]  # fmt: skip
+    model = Cast()
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        for number, (text, _name) in enumerate(said_here, 1):
+            await service.heard(said(text, number))
+        await service.heard(said("@Cat hello", 20, attic))
+    assert model.asked() == [*(name for _text, name in said_here), "Cat"]
+
+
 async def test_where_there_is_an_embedder_meaning_finds_who_is_capable_without_a_common_word(tmp_path: Path) -> None:
     directions = {"My roses droop": (1.0, 0.1), "gardens": (1.0, 0.0), "taxes": (0.0, 1.0)}
 
