@@ -94,7 +94,8 @@ def _met(row: messages.Message) -> UserMessage | ToolMessage:
         return ToolMessage(row.tool_call_id or "", row.tool_name or "", row.text[:_OLD_RESULT] or _FORGOTTEN)
     overheard = row.role == "user" and row.batch is None
     said = row.text if row.role == "user" else ""
-    return UserMessage(heard(row), said, row.created_at, row.speaker, overheard=overheard)
+    answer = row.role == "assistant"
+    return UserMessage(heard(row), said, row.created_at, row.speaker, overheard=overheard, answer=answer)
 
 
 def _said(row: messages.Message) -> str:

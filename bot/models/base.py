@@ -34,6 +34,8 @@ class UserMessage:
     """How a request was decided, where nobody said anything but that is told; for the offline model."""
     overheard: bool = False
     """Whether it was never to be answered: said to others, or set aside because nobody was there to answer."""
+    answer: bool = False
+    """Whether it is an answer of another agent, told as its words."""
 
 
 @dataclass(frozen=True)

@@ -120,12 +120,13 @@ def _compose(said: list[Lines], language: Language) -> str:
 
 def _said_today(request: Request, now: datetime, hints: set[str]) -> bool:
     """Whether the person of this turn was told one of these today; an answer without a time counts as of today."""
-    speakers = [message.speaker for message in request.messages if isinstance(message, UserMessage) and message.speaker]
+    people = [each for each in request.messages if isinstance(each, UserMessage) and not each.answer]
+    speakers = [message.speaker for message in people if message.speaker]
     answered = ""
     for message in request.messages:
-        if isinstance(message, UserMessage):
+        if isinstance(message, UserMessage) and not message.answer:
             answered = message.speaker or answered
-        elif isinstance(message, AssistantMessage) and speakers and answered == speakers[-1]:
+        elif isinstance(message, UserMessage | AssistantMessage) and speakers and answered == speakers[-1]:
             today = message.at is None or message.at.astimezone(UTC).date() == now.date()
             if today and any(hint in message.text for hint in hints):
                 return True
@@ -142,6 +143,8 @@ def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
     for position in range(len(request.messages) - 1, -1, -1):
         message = request.messages[position]
         if isinstance(message, AssistantMessage) and not message.calls:
+            break
+        if isinstance(message, UserMessage) and message.answer:
             break
         if not isinstance(message, UserMessage) or message.overheard:
             continue

@@ -1,10 +1,11 @@
 """Groups in the running service: who answers, and that what they remember is in the store, not in the process."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bot.groups.team import acting
 from bot.models.base import Request
+from bot.models.offline import OfflineModel
 from memory import turns
 from memory.database import Rows
 from memory.embedding import to_vector
@@ -277,3 +278,23 @@ async def test_where_there_is_an_embedder_meaning_finds_who_is_capable_without_a
             await service.heard(said(f"{name}: hi", number))
         await service.heard(said("My roses droop", 4))
     assert model.asked()[-1] == "Ant"
+
+
+# --------------------------------------------------------------------------------------------------- without a model
+
+
+async def test_without_a_model_what_one_member_answered_is_not_answered_again_and_the_reason_is_given_once(
+    tmp_path: Path,
+) -> None:
+    platform = Platform(MovableClock())
+    toml = "".join(f'[[agents]]\nname = "{name}"\n' for name in ("Ant", "Bee", "Cat")) + ROUND.removeprefix(THREE)
+    setting = Setting(Cast(), platform=platform, toml=toml)
+    setting.model = cast("Cast", OfflineModel(setting.clock))  # nobody looks at its requests here
+    async with running(tmp_path, setting) as service:
+        for number, text in enumerate(("hello", "remember that my bicycle is green", "thank you"), 1):
+            await service.heard(said(text, number))
+    greeting, stored, thanks = platform.texts()
+    assert "CARINA_MODEL" in greeting
+    assert "bicycle" in stored
+    assert "bicycle" not in thanks
+    assert "CARINA_MODEL" not in stored + thanks
