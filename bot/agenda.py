@@ -15,7 +15,7 @@ from bot.tools.tasks import lines, meant
 from bot.when import read_when
 from memory import appointments, person_times, reminders, tasks
 from memory.audience import OWNER, Scope, Trust
-from memory.clock import Clock, to_text
+from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.errors import Refused
@@ -23,9 +23,9 @@ from memory.faults import commit_point
 from memory.ids import ConstellationId, PersonId, PlaceId, ReminderId
 from memory.person_times import Times
 from memory.reminders import Reminder
-from memory.tasks import NewTask, Priority, Status
+from memory.tasks import NewTask, Priority, Status, Task
 from scheduler.triggers import At
-from scheduler.zones import zone_of
+from scheduler.zones import local_text, zone_of
 from sources.terminal import PERSON, PLACE
 
 T = TypeVar("T")
@@ -219,7 +219,7 @@ class Agenda:
                 "id": str(each.id),
                 "text": each.text,
                 "state": each.status.value,
-                "next": "" if at is None else to_text(at),
+                "next": "" if at is None else local_text(at, each.zone or self.zone),
             }
             for each, at in found
         ]
@@ -235,14 +235,18 @@ class Agenda:
     async def owner_tasks(self, done: bool = False) -> list[dict[str, Any]]:
         """The owner's tasks."""
         selves = self.people.selves(PERSON)
-        found = await self._read(lambda rows: tasks.listing(rows, _OWNERS, selves, done=done))
+
+        def read(rows: Rows) -> tuple[list[Task], str]:
+            return tasks.listing(rows, _OWNERS, selves, done=done), person_times.of(rows, selves).zone or self.zone
+
+        found, zone = await self._read(read)
         return [
             {
                 "id": str(each.id),
                 "text": each.title,
                 "status": each.status.value,
                 "priority": each.priority.value,
-                "due": "" if each.due_at is None else to_text(each.due_at),
+                "due": "" if each.due_at is None else local_text(each.due_at, zone),
             }
             for each in found
         ]
@@ -264,7 +268,7 @@ class Agenda:
         selves = self.people.selves(PERSON)
         found = await self._read(lambda rows: appointments.listing(rows, _OWNERS, selves))
         comes = planning.coming(found, self.clock(), days)
-        return [{"id": str(each.id), "at": to_text(at), "text": each.title} for at, each in comes]
+        return [planning.row(at, each) for at, each in comes]
 
     async def owner_cancel_event(self, which: str) -> list[dict[str, Any]]:
         """Take one out."""

@@ -17,7 +17,8 @@ from memory.jobs import NewJob
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring, Trigger
-from scheduler.zones import zone_of
+from scheduler.wording import rule_words
+from scheduler.zones import local_text, zone_of
 
 EVENT = "event"
 REMINDER_MINUTES = 15
@@ -104,7 +105,33 @@ def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[date
 
 def lines(found: list[tuple[datetime, Event]]) -> list[str]:
     """Events for a person, on the clocks by which they were meant."""
-    return [f"- {_clock(at, each.zone)} {each.title}{_again(each)} `{each.id}`" for at, each in found]
+    return [f"- {_clock(at, each.zone)}{_until(at, each)} {each.title}{_again(each)} `{each.id}`" for at, each in found]
+
+
+def row(at: datetime, event: Event) -> dict[str, Any]:
+    """An event for a table or a program, on the clocks by which it was meant."""
+    ends = end_of(at, event)
+    return {
+        "id": str(event.id),
+        "at": local_text(at, event.zone),
+        "ends": "" if ends is None else local_text(ends, event.zone),
+        "repeats": repetition(event),
+        "text": event.title,
+    }
+
+
+def end_of(at: datetime, event: Event) -> datetime | None:
+    """When it ends, of the time that begins then."""
+    return None if event.ends_at is None else at + (event.ends_at - event.starts_at)
+
+
+def _until(at: datetime, event: Event) -> str:
+    """Until when: the time, and the day where it is another one."""
+    if (ends := end_of(at, event)) is None:
+        return ""
+    zone = zone_of(event.zone)
+    same = ends.astimezone(zone).date() == at.astimezone(zone).date()
+    return f"–{ends.astimezone(zone):%H:%M}" if same else f" to {_clock(ends, event.zone)}"
 
 
 def meant(found: list[Event], which: str) -> Event:
@@ -169,6 +196,12 @@ def _clock(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M}"
 
 
-def _again(event: Event) -> str:
+def repetition(event: Event) -> str:
+    """How it repeats, in words; empty where it does not."""
     trigger = triggers.load(event.trigger)
-    return f" ({trigger.rule})" if isinstance(trigger, Recurring) else ""
+    return rule_words(trigger.rule) if isinstance(trigger, Recurring) else ""
+
+
+def _again(event: Event) -> str:
+    words = repetition(event)
+    return f" ({words})" if words else ""

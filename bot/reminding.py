@@ -23,6 +23,7 @@ from scheduler import triggers
 from scheduler.due import Quiet
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring
+from scheduler.wording import rule_words
 from scheduler.zones import zone_of
 from sources.terminal import PLACE
 
@@ -257,5 +258,5 @@ def _state(reminder: Reminder, at: datetime | None, default_zone: str) -> str:
     told = "" if reminder.status is Status.WAITING else "said, not done yet"
     due = "" if at is None else _clock(at, reminder.zone or default_zone)
     repeats = triggers.load(reminder.trigger)
-    again = repeats.rule if isinstance(repeats, Recurring) else ""
+    again = rule_words(repeats.rule) if isinstance(repeats, Recurring) else ""
     return "; ".join(filter(None, (due, again, told, "urgent" if reminder.urgent else "")))

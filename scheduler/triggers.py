@@ -14,6 +14,7 @@ from memory.clock import from_text, to_text
 from memory.errors import Refused
 from scheduler.cron import Crontab, read_crontab
 from scheduler.recurrence import Rule, check_rule
+from scheduler.wording import rule_words
 from scheduler.zones import instant, zone_of
 
 SHORTEST = timedelta(seconds=1)
@@ -151,7 +152,7 @@ def words(trigger: Trigger) -> str:
         case Cron(line, zone):
             return f"{line} ({zone})"
         case Recurring(rule, _start, zone):
-            return f"{rule} ({zone})"
+            return f"{rule_words(rule)} ({zone})"
         case _:
             assert_never(trigger)
 

@@ -16,6 +16,7 @@ from bot.when.table import WhenTable
 from bot.when.tables import TABLES
 from memory.errors import Refused
 from scheduler.triggers import At, Recurring, Trigger, next_run, require
+from scheduler.wording import rule_words
 from scheduler.zones import instant, zone_of
 
 _LONGEST = 2_000
@@ -61,11 +62,11 @@ def find_when(text: str, now: datetime, zone: str) -> Found | None:
 
 
 def shown(trigger: Trigger, now: datetime, zone: str) -> str:
-    """When it is due next, on the clocks of a zone, with the rule if it repeats."""
+    """When it is due next, on the clocks of a zone, and how it repeats."""
     moment = next_run(trigger, now)
     if moment is None:
         return "never again"
-    again = f", {trigger.rule}" if isinstance(trigger, Recurring) else ""
+    again = f", {rule_words(trigger.rule)}" if isinstance(trigger, Recurring) else ""
     return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M} ({zone}{again})"
 
 

@@ -141,3 +141,22 @@ def test_an_event_ends_after_it_begins(tx: Tx) -> None:
     assert event.ends_at == datetime(2026, 3, 2, 19, 30, tzinfo=UTC)
     with pytest.raises(Refused, match="no time"):
         kept(tx, "today at 18:00", ends="later")
+
+
+def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their_person(tx: Tx) -> None:
+    person_times.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
+    evening = kept(tx, "every monday at 18:00", ends="at 19:30")
+    night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
+    plain = kept(tx, "today at 20:00")
+    coming = planning.coming([evening, night, plain], NOW, 1)
+    assert planning.lines(coming) == [
+        f"- Mon 2026-03-02 18:00–19:30 dinner (every Monday) `{evening.id}`",
+        f"- Mon 2026-03-02 20:00 dinner `{plain.id}`",
+        f"- Mon 2026-03-02 23:00 to Tue 2026-03-03 02:00 dinner `{night.id}`",
+    ]
+    shown = [planning.row(at, each) for at, each in coming]
+    assert [(row["at"], row["ends"], row["repeats"]) for row in shown] == [
+        ("2026-03-02T18:00+01:00", "2026-03-02T19:30+01:00", "every Monday"),
+        ("2026-03-02T20:00+01:00", "", ""),
+        ("2026-03-02T23:00+01:00", "2026-03-03T02:00+01:00", ""),
+    ]

@@ -121,4 +121,4 @@ def test_what_was_understood_is_said_back() -> None:
     assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue 2026-03-03 09:00 (Europe/Vienna)"
     weekly = read_when("jeden Montag um 8", NOW, VIENNA)
     assert isinstance(weekly, Recurring)
-    assert shown(weekly, NOW, VIENNA) == "Mon 2026-03-09 08:00 (Europe/Vienna, FREQ=WEEKLY;BYDAY=MO)"
+    assert shown(weekly, NOW, VIENNA) == "Mon 2026-03-09 08:00 (Europe/Vienna, every Monday)"
