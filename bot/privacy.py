@@ -299,8 +299,7 @@ def receipt_lines(receipt: dict[str, Any], *, you: bool = True) -> list[str]:
         left = [f"{count} {store}" for store, count in file["after"].items() if count]
         if gone or left or file["answers"]:
             answers = f"; {file['answers']} messages of agents emptied" if file["answers"] else ""
-            kept = f"; LEFT: {', '.join(left)}" if left else "; left: none"
-            lines.append(f"- {file['name']}: {', '.join(gone) or 'nothing'}{answers}{kept}")
+            lines.append(f"- {file['name']}: {', '.join(gone) or 'nothing'}{answers}; {_left(left)}")
     lines.append(_searched(receipt, "your" if you else "their"))
     for left in receipt["left"]:
         tables = "".join(f", {count} rows of {table}" for table, count in left.get("tables", {}).items())
@@ -311,6 +310,13 @@ def receipt_lines(receipt: dict[str, Any], *, you: bool = True) -> list[str]:
         for copy in receipt["copies"]
     ]
     return lines
+
+
+def _left(left: list[str]) -> str:
+    if not left:
+        return "left: none"
+    bare = " (a bare id: it owns a constellation, or other accounts are linked to it)"
+    return f"LEFT: {', '.join(left)}{bare if left == ['1 identities'] else ''}"
 
 
 def _searched(receipt: dict[str, Any], whose: str) -> str:

@@ -344,6 +344,15 @@ async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(tmp_
         assert "no words of your own" in "\n".join(receipt_lines(receipt))
 
 
+async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_why(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        owned = "SELECT owner_id FROM constellations"
+        (row,) = await service.constellations.registry.read(lambda rows: rows.all(owned))
+        receipt = await service.privacy.erase(PersonId(row["owner_id"]), OWNER)
+        text = "\n".join(receipt_lines(receipt))
+        assert "LEFT: 1 identities (a bare id: it owns a constellation, or other accounts are linked to it)" in text
+
+
 # ---------------------------------------------------------------------------------------- interruptions and failures
 
 
