@@ -85,7 +85,13 @@ class Event:
     audience: Audience
     trust: Trust
     at: datetime
-    details: Mapping[str, Any]
+    details_text: str
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """The same for programs."""
+        parsed: dict[str, Any] = json.loads(self.details_text)
+        return parsed
 
 
 def note(tx: Tx, event: NewEvent, now: datetime) -> None:
@@ -233,7 +239,7 @@ def _event(row: Row) -> Event:
         audience=Audience(row["audience"]),
         trust=Trust(row["trust"]),
         at=from_text(row["at"]),
-        details=json.loads(row["details"]),
+        details_text=row["details"],
     )
 
 

@@ -4,6 +4,7 @@ Configuration seeds them; afterwards the database is the truth. Seeding again ch
 owns and nobody edited since: an agent that exists keeps its row, a new one is added, none is removed.
 """
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -199,15 +200,15 @@ def group(rows: Rows, identifier: GroupId) -> Group:
         name=row["name"],
         members=tuple(_member(member) for member in members),
         pattern=row["pattern_type"],
-        config=json.loads(row["pattern_config"]),
+        config=_parsed(row["pattern_config"]),
         description=row["description"],
-        keywords=tuple(json.loads(row["keywords"])),
+        keywords=tuple(_parsed(row["keywords"])),
         mention=bool(row["mention"]),
     )
 
 
 def _member(row: Row) -> Member:
-    capabilities = tuple(json.loads(row["capabilities"]))
+    capabilities = tuple(_parsed(row["capabilities"]))
     return Member(AgentId(row["agent_id"]), row["role"], row["domain"], capabilities, row["model"])
 
 
@@ -264,9 +265,15 @@ def _agent(row: Row) -> Agent:
         description=row["description"],
         model=row["model"],
         system_prompt=row["system_prompt"],
-        tools=tuple(json.loads(row["enabled_tools"])),
-        config=json.loads(row["config"]),
-        rules=tuple(json.loads(row["tool_rules"])),
+        tools=tuple(_parsed(row["enabled_tools"])),
+        config=_parsed(row["config"]),
+        rules=tuple(_parsed(row["tool_rules"])),
         status=row["status"],
         files=row["files"] or "",
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> Any:
+    """Stored settings, parsed once: every turn reads them several times, and nobody changes what was read."""
+    return json.loads(text)

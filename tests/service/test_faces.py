@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.service.asking import refused, rows
-from tests.service.towns import Town, town
+from tests.service.towns import Town, town, until
 from tests.wire.model import Answer, Request
 
 FILE = """
@@ -57,6 +57,7 @@ async def test_one_is_talked_to_by_name_and_answers_under_its_own_name_and_pictu
         await t.ana.command("chat group", {"name": "Night", "text": "good night"}, t.general)
         await t.asked(lambda each: "Night: good night" in each.last_user)
         assert who(t.model.requests[-1]) == "Moon"
+        await until(lambda: len(bodies(t)) == 3, what="three answers")
         await t.service.stop()
         said = [(body["username"], body.get("avatar_url")) for body in bodies(t)]
         assert said == [("Star", None), *[("Moon", "https://pictures.example/moon.png")] * 2]
