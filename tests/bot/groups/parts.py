@@ -1,11 +1,12 @@
 """Groups for tests: agents that are known by their system prompts, and a model that answers as each of them."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from bot.models.base import Answer, Request, UserMessage
-from tests.bot.parts import ScriptedModel, says
+from tests.bot.parts import ScriptedModel, call, says
 
 Line: TypeAlias = str | Answer | Exception | Callable[[Request], Answer]
 
@@ -50,3 +51,26 @@ class Cast(ScriptedModel):
 def told(request: Request) -> str:
     """Everything in a request beside the system prompt, as one text."""
     return "\n".join(m.text for m in request.messages if isinstance(m, UserMessage))
+
+
+FOUR = agents("Ant", "Bee", "Cat", "Dog")
+
+
+def group(pattern: str, table: str, members: str = '"Ant", "Bee", "Cat", "Dog"') -> str:
+    return f'{FOUR}[[groups]]\nname = "Team"\npattern = "{pattern}"\nmembers = [{members}]\n{table}'
+
+
+def stages(*given: tuple[str, str, str]) -> str:
+    """(name, agents, more settings)"""
+    tables = (
+        f'[[groups.pipeline.stages]]\nname = "{n}"\nagents = [{", ".join(map(json.dumps, a.split()))}]\n{more}\n'
+        for n, a, more in given
+    )
+    return group("pipeline", "".join(tables))
+
+
+def delegates(agent: str, task: str, ident: str = "") -> Answer:
+    return says("", call("delegate", ident, agent=agent, task=task))
+
+
+LED = group("supervisor", '[groups.supervisor]\nleader = "Ant"\nmax_delegations = 2\n')
