@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from memory.agents import Agent, seed_agent
-from memory.audience import Audience, Scope, Trust, guild_audience, person_audience
+from memory.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.block_log import CheckpointPolicy
 from memory.blocks import Author, Block, NewBlock, create_block
 from memory.database import Tx, connect
 from memory.document import SYSTEM, agent_writer
-from memory.ids import AgentId, GuildId, PersonId, TurnId
+from memory.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
 from memory.migrations import Kind, prepare
 from memory.warm_blocks import WarmBlocks
 
@@ -23,8 +23,11 @@ ADA, BEA = AgentId("agt_ada"), AgentId("agt_bea")
 MIA = PersonId("discord:7")
 GUILD = guild_audience(GuildId("discord:1"))
 DM = person_audience(MIA)
+CHANNEL = channel_audience(PlaceId("discord:11"))
 IN_GUILD = Scope(GUILD)
 IN_DM = Scope(DM, frozenset({GUILD}))
+IN_CHANNEL = Scope(CHANNEL, frozenset({GUILD}))
+SMALL = CheckpointPolicy(updates=3, keep=2)
 
 
 @contextmanager
@@ -48,8 +51,7 @@ def new(label: str = "notes", audience: Audience = GUILD, **more: Any) -> NewBlo
 
 
 def author(scope: Scope = IN_GUILD, agent: AgentId = ADA, **more: Any) -> Author:
-    small = CheckpointPolicy(updates=3, keep=2)
-    made = Author(agent, scope, agent_writer(agent), Trust.AGENT, NOW, TurnId(3), policy=small)
+    made = Author(agent, scope, agent_writer(agent), Trust.AGENT, NOW, TurnId(3), policy=SMALL)
     return replace(made, **more)
 
 
