@@ -47,6 +47,7 @@ WORDS = {
     "tasks": "tasks of yours",
     "events": "events of yours",
     "times": "your time zone and quiet hours",
+    "working": "what agents keep for some minutes from talks with you",
     "jobs": "times at which something is to be said to you",
     "activity": "notes of what agents did in talks with you",
     "coordination": "tasks and notes of agents from talks with you",

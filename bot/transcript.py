@@ -7,7 +7,7 @@ from typing import Any
 from bot.context import Asked, Material
 from bot.groups.team import acting
 from bot.packaging import Piece
-from memory import activity, messages, outbox, turns
+from memory import activity, messages, outbox, turns, working
 from memory.audience import Trust
 from memory.database import Tx
 from memory.ids import MessageId, OutboxId, TurnId, place_source
@@ -38,16 +38,23 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
             stored = messages.add_said(tx, said(sequence))
             if step.seq == final:
                 message = stored
+    if not _kept(ended):
+        working.forget_turn(tx, material.turn.id)
     _queue(tx, ended, message, now)
     if ended.pieces:
         sent = activity.of_turn(material.turn, activity.Kind.SENT, "answered", {"messages": 1}, message)
         activity.note(tx, sent, now)
 
 
+def _kept(ended: Ended) -> bool:
+    """Whether what the turn's tools were told and gave is kept: not where somebody asked to forget."""
+    return not any(step.body.get("forgets") for step in ended.material.steps)
+
+
 def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:
     """Builders of the rows of one step; each takes its position in the batch."""
     body = step.body
-    kept = not any(other.body.get("forgets") for other in ended.material.steps)
+    kept = _kept(ended)
     if step.kind == "tool_result":
         text = body["text"] if kept else ""
         made = _said(ended, now, role="tool", text=text, call=(body["call"], body["name"], None))

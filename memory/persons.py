@@ -31,6 +31,7 @@ from memory import (
     tasks,
     turns,
     usage,
+    working,
 )
 from memory.database import Rows, Tx
 from memory.ids import PersonId
@@ -75,6 +76,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("tasks", tasks, "tasks"),
     _store("events", appointments, "events"),
     _store("times", person_times, "person_times"),
+    _store("working", working, "working_memory"),
     _store(
         "blocks",
         block_log,

@@ -58,6 +58,7 @@ TOOLS = (
     "tasks",
     "web_fetch",
     "web_search",
+    "working_memory",
 )
 """Every tool there is; an agent has all of them unless its table names some. Bluesky's and the web's are there when
 they are configured."""

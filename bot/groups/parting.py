@@ -9,7 +9,7 @@ from bot.context import Material
 from bot.groups.stepping import Wanted
 from bot.quoting import plain
 from bot.seeding import ensure_blocks
-from memory import agents, groups, inbox, turns
+from memory import agents, groups, inbox, turns, working
 from memory.database import Rows, Tx
 from memory.groups import Part, Status
 from memory.ids import PlaceId, TurnId
@@ -109,6 +109,8 @@ def end_part(tx: Tx, material: Material, part: Part, text: str, now: datetime) -
         turns.lower_trust(tx, asking, mine.trust)  # what it took in is in what it hands on
     if any(turns.is_lasting(step) for step in material.steps):
         groups.note_acted(tx, part.turn)
+    if any(step.body.get("forgets") for step in material.steps):
+        working.forget_turn(tx, part.turn)
     turns.end(tx, material.turn.id, "done", now)
 
 

@@ -19,6 +19,7 @@ from bot.tools.reminders import RemindersTool
 from bot.tools.search import SearchTool
 from bot.tools.send_message import SendMessageTool
 from bot.tools.tasks import TasksTool
+from bot.tools.working_memory import WorkingMemoryTool
 from memory.agents import Agent
 from memory.ids import PersonId
 from sources.base import Endpoint
@@ -42,7 +43,7 @@ def make_tools(
 
     `zone` is that of people who named none, `selves` gives every account of somebody.
     """
-    memory = ContextTool(), RecallTool(), SearchTool()
+    memory = ContextTool(), RecallTool(), SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
     usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints), *agenda)
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group

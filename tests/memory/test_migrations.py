@@ -183,7 +183,7 @@ permission_audit permission_grants person_times reminders tasks permission_reque
 activity_events activity_fts agent_presence agent_summaries archive_summaries constellation_summaries
 coordination_tasks handoff_notes handoff_reads notable_events
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns
-vector_models vector_queue vector_spaces vectors
+vector_models vector_queue vector_spaces vectors working_memory
 """
 GLOBAL = """
 constellations cursors erasures job_wakes link_codes migration_checksums places privacy_choices user_identities users

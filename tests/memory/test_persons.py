@@ -34,6 +34,7 @@ from memory import (
     turns,
     usage,
     vectors,
+    working,
 )
 from memory.appointments import NewEvent
 from memory.archival import NewEntry, Origin
@@ -55,6 +56,7 @@ from memory.tasks import NewTask
 from memory.turns import Turn
 from memory.usage import Spent
 from memory.vector_texts import texts_of
+from memory.working import NewEntry as NewKept
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
 from tests.memory.vectoring import embed_all, pointing
 
@@ -244,6 +246,8 @@ def lived(tx: Tx) -> None:
     appointments.add(tx, NewEvent(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
     person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)
+    by = working.By.of_turn(tx, running, None, NOON)
+    working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
@@ -306,7 +310,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
-        "tasks", "events", "activity", "coordination", "summaries",
+        "tasks", "events", "activity", "coordination", "summaries", "working",
     }  # fmt: skip
 
 

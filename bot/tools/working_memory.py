@@ -1,0 +1,126 @@
+"""`working_memory`: what an agent keeps for a while, between calls and turns, and hands to others."""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from bot.policy import Caution
+from bot.quoting import plain
+from bot.tools.base import Arguments, Outcome, ToolContext
+from memory import working
+from memory.audience import Trust
+from memory.clock import to_text
+from memory.database import Tx
+from memory.working import By, Entry, NewEntry
+from memory.working_search import ranked
+from sources.text import one_line
+
+_FOUND, _PREVIEW = 20, 120  # entries that one search shows, and characters of each
+
+
+class WorkingMemoryArguments(Arguments):
+    operation: Literal["save", "get", "list", "search", "delete"]
+    key: str = Field(default="", description="path; list, search: where")
+    content: str = ""
+    query: str = ""
+    ttl_minutes: float = 5
+    category: str = Field(default="", description="save, search")
+    tags: tuple[str, ...] = Field(default=(), description="save, search")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "WorkingMemoryArguments":
+        if self.operation in ("save", "get", "delete") and not self.key.strip():
+            raise ValueError(f"{self.operation} needs a key")
+        if self.operation == "save" and not self.content.strip():
+            raise ValueError("save needs content")
+        return self
+
+
+class WorkingMemoryTool:
+    name = "working_memory"
+    description = (
+        "Scratch space that expires: partial results, parts of long results, hand-offs. Keys stand in your own "
+        "namespace; full paths (session/, patrol/, subagent/, shared/) read elsewhere, shared/topic/name is written by "
+        "all. What must last belongs in `context` or `recall`."
+    )
+    arguments: type[Arguments] = WorkingMemoryArguments
+    caution = Caution()
+
+    def work(self, tx: Tx, context: ToolContext, arguments: WorkingMemoryArguments) -> Outcome:
+        by = By.of_turn(tx, context.turn, context.message, context.now)
+        path = working.whole_key(arguments.key, by.namespace) if arguments.key.strip() else by.namespace
+        match arguments.operation:
+            case "save":
+                return _save(tx, by, arguments)
+            case "get":
+                return _shown(working.required(tx, path, by.scope, by.now), by.now)
+            case "delete":
+                gone = working.delete(tx, by, path)
+                return Outcome(f"deleted: {', '.join(gone)}", {"deleted": gone})
+            case "list":
+                found = working.listing(tx, path, by.scope, by.now)
+                text = "\n".join(line(each, by.now) for each in found) or f"Nothing is kept under {path} here."
+                return Outcome(text, {"keys": [each.key for each in found]})
+            case "search":
+                return _search(tx, by, path, arguments)
+
+
+def _save(tx: Tx, by: By, arguments: WorkingMemoryArguments) -> Outcome:
+    ttl = timedelta(minutes=arguments.ttl_minutes)
+    new = NewEntry(arguments.key, arguments.content, ttl, arguments.category, arguments.tags)
+    kept = working.save(tx, by, new)
+    text = f"saved as {kept.key}, expires in {lasting(kept, by.now)}"
+    return Outcome(text, {"key": kept.key, "expires_at": to_text(kept.expires_at)})
+
+
+def _shown(found: list[Entry], now: datetime) -> Outcome:
+    """The value: of one key there is another only where it was written for another audience as well."""
+    first, others = found[0], len(found) - 1
+    also = f" (the same key is kept for {others} other audiences too)" if others else ""
+    text = f"{line(first, now)}{also}\n{_quoted(first.key, first.content)}"
+    return Outcome(text, {"key": first.key, "content": first.content}, trust=first.trust)
+
+
+def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Outcome:
+    there = working.listing(tx, path, by.scope, by.now, parts=True)
+    wanted = {tag.casefold() for tag in arguments.tags}
+    fitting = [
+        each
+        for each in there
+        if wanted <= {tag.casefold() for tag in each.tags} and _is_in(each.category, arguments.category)
+    ]
+    found = (ranked(fitting, arguments.query) if arguments.query.strip() else fitting)[:_FOUND]
+    if not found:
+        return Outcome(f"Nothing fits. Searched: {len(there)} entries under {path}.", {"hits": []})
+    lines = [f"{line(each, by.now)}: {one_line(each.content, _PREVIEW)}" for each in found]
+    trust = min((each.trust for each in found), default=Trust.SYSTEM)
+    return Outcome(_quoted(path, "\n".join(lines)), {"hits": [each.key for each in found]}, trust=trust)
+
+
+def _is_in(category: str, wanted: str) -> bool:
+    """Whether a category is the wanted one or below it."""
+    wanted = wanted.strip().strip("/").casefold()
+    return not wanted or f"{category.casefold()}/".startswith(f"{wanted}/")
+
+
+def line(entry: Entry, now: datetime, key: str = "") -> str:
+    """An entry without its content; `key` is shown instead of the whole path."""
+    category = f", category: {entry.category}" if entry.category else ""
+    tags = f", tags: {', '.join(entry.tags)}" if entry.tags else ""
+    return f"- {key or entry.key}: expires in {lasting(entry, now)}{category}{tags}"
+
+
+def lasting(entry: Entry, now: datetime) -> str:
+    """How long an entry is still kept, as people say it."""
+    seconds = int((entry.expires_at - now).total_seconds())
+    if seconds < 60:
+        return f"{max(seconds, 0)} s"
+    minutes, hours = seconds // 60, seconds // 3_600
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} days"
+
+
+def _quoted(source: str, text: str) -> str:
+    return f'<quoted from="working memory, {source}">\n{plain(text)}\n</quoted>'
