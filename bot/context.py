@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.history import beginning, conversation, earlier, heard, in_view
+from bot.inventory import Inventory, inventory, inventory_parts
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.quoting import plain, untagged
 from bot.recalling import recalled, recalled_lines
@@ -71,6 +72,8 @@ class Material:
     compacted: Compaction | None = None
     """What left the view before that."""
     recalled: tuple[Entry, ...] = ()
+    kept: Inventory | None = None
+    """What there is in working memory; None as long as nothing was gathered, and for an agent without it."""
     around: Surroundings | None = None
     """Who else is there, what happened, what waits for the agent; None as long as nothing was gathered."""
     used: Mapping[str, datetime] = field(default_factory=dict)
@@ -139,6 +142,7 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         away=tuple(blocks.away_labels(rows, material.agent.id, turn.scope, _AWAY)),
         history=tuple(history),
         compacted=compacted,
+        kept=inventory(rows, turn, material.agent),
         around=around(rows, turn),
         recalled=tuple(recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)),
     )
@@ -277,9 +281,9 @@ def _tail(material: Material) -> str:
     if material.recalled:
         lines = plain(recalled_lines(material.recalled))
         parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')
-    if material.around is not None:
-        for origin, lines in surrounding_parts(material.around):
-            parts.append(f'<quoted from="{origin}">\n{plain(lines)}\n</quoted>')
+    quoted = [*(inventory_parts(material.kept) if material.kept is not None else ())]
+    quoted += surrounding_parts(material.around) if material.around is not None else ()
+    parts += [f'<quoted from="{origin}">\n{plain(lines)}\n</quoted>' for origin, lines in quoted]
     return "\n\n".join(parts)
 
 

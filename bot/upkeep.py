@@ -1,4 +1,4 @@
-"""The house's own upkeep as scheduled jobs: full-text indexes, and rows of jobs that are over."""
+"""The house's own upkeep as scheduled jobs: full-text indexes, and rows whose time is over."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bot.planning import Announcing
 from bot.privacy import Choices
 from bot.reminding import Reminding
 from bot.schedule import Schedule, Standing
-from memory import jobs
+from memory import jobs, working
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Tx
@@ -30,6 +30,8 @@ _TIDY_AFTER = timedelta(days=90)
 OPTIMISE = "upkeep.search"
 TIDY = "upkeep.jobs"
 SLEEPTIME = "sleeptime"
+SWEEP = "upkeep.working"
+_SWEPT = 500  # rows in one transaction
 
 
 def standing(zone: str) -> tuple[Standing, ...]:
@@ -38,6 +40,7 @@ def standing(zone: str) -> tuple[Standing, ...]:
         Standing(BACKUP, Cron("20 4 * * *", zone)),
         Standing(OPTIMISE, Cron("20 3 * * *", zone)),
         Standing(TIDY, Cron("40 3 * * 0", zone)),
+        Standing(SWEEP, Cron("50 * * * *", zone)),  # what has expired is not read before that either
         Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
     )
 
@@ -53,6 +56,7 @@ class Upkeep:
         """Make the kinds known."""
         kinds.add(Working(OPTIMISE, self.optimise))
         kinds.add(Queueing(TIDY, self.tidy))
+        kinds.add(Queueing(SWEEP, self.sweep))
         kinds.add(Queueing(SLEEPTIME, self.look_after_groups))
 
     async def optimise(self, firing: Firing) -> str:
@@ -65,6 +69,12 @@ class Upkeep:
         """Forget jobs that ended long ago; they hold no words."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         return Done(f"{gone} jobs that ended {_TIDY_AFTER.days} days ago are forgotten")
+
+    def sweep(self, tx: Tx, firing: Firing) -> Done:
+        """Delete what has expired in working memory, so much at a time that nobody waits for it."""
+        gone = working.sweep(tx, firing.now, _SWEPT)
+        again = firing.now if gone == _SWEPT else None
+        return Done(f"{gone} expired entries of working memory are deleted", again)
 
     def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
         """See whether something in sleeptime groups calls for a turn of theirs, and queue it."""

@@ -243,17 +243,30 @@ def required(rows: Rows, key: str, scope: Scope, now: datetime) -> list[Entry]:
     return found
 
 
-def listing(rows: Rows, prefix: str, scope: Scope, now: datetime, *, parts: bool = False) -> list[Entry]:
+def listing(
+    rows: Rows, prefix: str, scope: Scope, now: datetime, *, parts: bool = False, writer: TurnId | None = None
+) -> list[Entry]:
     """What is kept under a path, newest first, as far as the scope may know it; parts of long results only if wanted.
 
+    Nothing that the turn `writer` wrote itself.
     Whole segments count: `subagent/1` is not the beginning of `subagent/10/a`.
     """
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM working_memory WHERE (key = ? OR substr(key, 1, ?) = ?) AND expires_at > ? AND {condition}
-              {"" if parts else "AND index_key IS NULL"} ORDER BY id DESC LIMIT ?"""
+              {"" if parts else "AND index_key IS NULL"} AND (? IS NULL OR turn_id IS NOT ?) ORDER BY id DESC LIMIT ?"""
     under = f"{prefix.rstrip('/')}/"
-    values: tuple[Value, ...] = (prefix, len(under), under, to_text(now), *parameters, _MOST_READ)
+    values: tuple[Value, ...] = (prefix, len(under), under, to_text(now), *parameters, writer, writer, _MOST_READ)
     return [_entry(row) for row in rows.all(sql, values)]
+
+
+def before(rows: Rows, prefix: str, turn: Turn) -> list[Entry]:
+    """What stood under a path when a turn began, newest first, as far as its hearers may know it.
+
+    Without parts of long results, and of members' work its indexes alone. All steps of a turn see the same.
+    """
+    began = turn.started_at
+    found = [each for each in listing(rows, prefix, turn.scope, began, writer=turn.id) if each.stored_at <= began]
+    return [each for each in found if not each.key.startswith(f"{SUBAGENT}/") or each.key.endswith(INDEX)]
 
 
 def is_taken(rows: Rows, key: str, audience: Audience) -> bool:

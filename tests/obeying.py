@@ -9,7 +9,7 @@ from tests.bot.parts import call, says
 
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]
 ORDERS = ["remember", "label", "note", "find", "list", "read", "add", "forget", "tell", "whisper", "show", "fail"]
-ORDERS += ["set", "move", "query", "arrange"]
+ORDERS += ["set", "move", "query", "arrange", "keep"]
 QUESTIONS = ["who cures teeth?", "what is cooked?"]
 """Not one of the words is in them."""
 
@@ -47,7 +47,7 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
                 call("context", "1", operation="append", label=label, content=words)
                 for label in ("human", "scratchpad", "persona")
             ][:2]
-        case "set" | "move" | "query" | "arrange":
+        case "set" | "move" | "query" | "arrange" | "keep":
             return _block_calls(order, words)
         case "find":
             return [
@@ -80,6 +80,8 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
 
 def _block_calls(order: str, words: str) -> list[Call]:
     """What is done to fields, to blocks as wholes, and asked about both; and what agents arrange with each other."""
+    if order == "keep":
+        return _keeping(words)
     if order == "arrange":
         return [
             call("coord", "1", operation="assign", content=words, agent="Other"),
@@ -110,3 +112,16 @@ def _block_calls(order: str, words: str) -> list[Call]:
         call("recall", "2", operation="categories"),
         call("context", "3", operation="info", label="state"),
     ]
+
+
+def _keeping(words: str) -> list[Call]:
+    """What is kept for a while, here and for all, and looked for everywhere."""
+    first = words.split()[0]
+    steps: list[dict[str, Any]] = [
+        {"operation": "save", "key": first, "content": words, "category": first, "tags": [words], "ttl_minutes": 600},
+        {"operation": "save", "key": f"shared/all/{first}", "content": words, "ttl_minutes": 600},
+        {"operation": "get", "key": f"shared/all/{first}"},
+        {"operation": "list", "key": "session"},
+        {"operation": "search", "key": "shared", "query": " ".join(WORDS)},
+    ]
+    return [call("working_memory", str(number), **step) for number, step in enumerate(steps)]

@@ -46,10 +46,13 @@ def test_what_is_said_to_one_person_alone_changes_nothing_anywhere_else(world: W
         ("list", "find", "forget", "add"),
         ("set", "move", "query", "remember"),
         ("arrange", "tell", "arrange"),
+        ("keep", "tell", "keep"),
     ],
 )
 def test_whatever_ann_has_done_with_her_secret_nobody_finds_a_trace_of_it(told: tuple[str, ...]) -> None:
-    one, other = compared(world_of(ANNS, told, "find", "list", "tell", *(["arrange"] if "arrange" in told else [])))
+    one, other = compared(
+        world_of(ANNS, told, "find", "list", "tell", *[each for each in ("arrange", "keep") if each in told])
+    )
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret
 
@@ -70,6 +73,7 @@ def _anything(_scope: Scope, _row: Audience) -> bool:
     [
         ("memory.audience.Scope.sql", _everything, ("remember",)),
         ("memory.audience.Scope.sql", _everything, ("arrange",)),
+        ("memory.audience.Scope.sql", _everything, ("keep",)),
         ("memory.audience.Scope.may_use", _anything, ("tell",)),
         ("memory.audience.Scope.may_use", _anything, ("fail",)),
     ],
@@ -97,7 +101,7 @@ def test_the_order_of_what_is_found_does_not_tell_what_is_said_elsewhere(secret:
 def test_nothing_that_is_said_elsewhere_reaches_a_public_thread(place: Place) -> None:
     """Not the owner's words either, nor those of a guild: what everybody reads is made of public things."""
     ground = Ground(aside=tuple(each for each in PLACES if each is not SQUARE))
-    world = world_of(place, ("remember", "tell", "note", "add"), "find", "list", "tell")
+    world = world_of(place, ("remember", "tell", "note", "add", "keep"), "find", "list", "tell", "keep")
     one, other = compared(world, ground)
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret

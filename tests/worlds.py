@@ -252,6 +252,7 @@ class Run:
             "SELECT content, audience FROM handoff_notes ORDER BY id",
             "SELECT audience, at FROM handoff_reads ORDER BY note_id, audience",
             "SELECT description, importance, audience FROM notable_events ORDER BY id",
+            "SELECT key, content, category, tags, expires_at, trust, audience FROM working_memory ORDER BY id",
             "SELECT summary, strategy, message_count, depth, trust, audience FROM archive_summaries ORDER BY id",
         ):
             for row in await self.service.rows(sql):

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from bot.inventory import TOOL, lasting, line
 from bot.policy import Caution
 from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext
@@ -38,7 +39,7 @@ class WorkingMemoryArguments(Arguments):
 
 
 class WorkingMemoryTool:
-    name = "working_memory"
+    name = TOOL
     description = (
         "Scratch space that expires: partial results, parts of long results, hand-offs. Keys stand in your own "
         "namespace; full paths (session/, patrol/, subagent/, shared/) read elsewhere, shared/topic/name is written by "
@@ -102,24 +103,6 @@ def _is_in(category: str, wanted: str) -> bool:
     """Whether a category is the wanted one or below it."""
     wanted = wanted.strip().strip("/").casefold()
     return not wanted or f"{category.casefold()}/".startswith(f"{wanted}/")
-
-
-def line(entry: Entry, now: datetime, key: str = "") -> str:
-    """An entry without its content; `key` is shown instead of the whole path."""
-    category = f", category: {entry.category}" if entry.category else ""
-    tags = f", tags: {', '.join(entry.tags)}" if entry.tags else ""
-    return f"- {key or entry.key}: expires in {lasting(entry, now)}{category}{tags}"
-
-
-def lasting(entry: Entry, now: datetime) -> str:
-    """How long an entry is still kept, as people say it."""
-    seconds = int((entry.expires_at - now).total_seconds())
-    if seconds < 60:
-        return f"{max(seconds, 0)} s"
-    minutes, hours = seconds // 60, seconds // 3_600
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} days"
 
 
 def _quoted(source: str, text: str) -> str:

@@ -1,15 +1,41 @@
 """Working memory in real turns: the tool, and what a turn is shown of it."""
 
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memory.audience import Trust
+from bot.models.base import UserMessage
+from bot.schedule import Schedule
+from bot.upkeep import Upkeep, standing
+from memory import working
+from memory.audience import Audience, Scope, Trust
+from memory.database import Tx
+from memory.working import By, Entry, NewEntry
+from scheduler.jobs import Kinds
+from scheduler.runner import Runner
 from sources.base import Place, Speaker
-from tests.bot.parts import ANN, BOB, HALL, OLGA, call, channel, direct, person, private, results, said, says
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    NOON,
+    OLGA,
+    call,
+    channel,
+    direct,
+    guild,
+    person,
+    private,
+    results,
+    said,
+    says,
+)
 from tests.bot.stage import Service, Setting, running
 
+GUILD = guild("guild")
 ANNEX, ABROAD, ATTIC = channel("annex"), channel("port", of="abroad"), private("attic")
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
 _numbers = iter(range(1, 10_000))
@@ -141,3 +167,97 @@ async def test_what_a_person_asks_to_forget_is_not_kept_for_a_while_either(tmp_p
         )
         await service.heard(said("forget the code", 90_002))
         assert await service.column("SELECT key FROM working_memory") == []
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+def tail(service: Service, request: int = -1) -> str:
+    """What the newest message of people in a request came with."""
+    return next(m.text for m in reversed(service.model.requests[request].messages) if isinstance(m, UserMessage))
+
+
+def keep(namespace: str, key: str, audience: Audience = GUILD, **more: Any) -> Callable[[Tx], Entry]:
+    by = By(namespace, Scope(audience), Trust.AGENT, NOON)
+    return lambda tx: working.save(tx, by, NewEntry(key, "words", **{"ttl": timedelta(hours=4), **more}))
+
+
+async def test_a_turn_of_people_is_shown_keys_and_never_what_they_hold(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await used(service, operation="save", key="draft", content="Dear bank", category="mail", tags=["bank"])
+        await service.write(keep("session/discord:annex", "draft"))
+        await service.write(keep("patrol/heartbeat", "alerts", category="patrol-finding"))
+        await service.write(keep("subagent/7", "notes"))
+        await service.write(keep("subagent/7", "notes-index"))
+        await service.write(keep("patrol/abroad", "alerts", guild("abroad")))
+        await used(service, ANNEX, operation="save", key="shared/move/list", content="boxes", ttl_minutes=60)
+        service.clock.forward(60)
+        await service.heard(said("what is there?", 1))
+        text = tail(service)
+        own = '<quoted from="your working memory, session/discord:hall">\n'
+        assert f"{own}- draft: expires in 4 min, category: mail, tags: bank\n</quoted>" in text
+        assert (
+            '<quoted from="working memory of others">\n'
+            "- patrol/heartbeat/alerts: expires in 3 h 59 min, category: patrol-finding\n"
+            "- subagent/7/notes-index: expires in 3 h 59 min\n"
+            "- shared/move/list: expires in 59 min\n</quoted>"
+        ) in text
+        assert "Dear bank" not in text
+        system = service.model.requests[-1].system
+        assert "draft" not in system
+        assert system == service.model.requests[0].system, "nothing of it stands in what a provider has in its cache"
+
+
+async def test_the_same_is_shown_in_every_step_whatever_the_turn_keeps(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await used(service, operation="save", key="a", content="before")
+        service.model.replies.extend(
+            [
+                says("", call("working_memory", "1", operation="save", key="b", content="meanwhile")),
+                says("", call("working_memory", "2", operation="list")),
+                says("done"),
+            ]
+        )
+        await service.heard(said("go on", 1))
+        shown = {tail(service, request) for request in (-3, -2, -1)}
+        assert len(shown) == 1
+        assert "- a: expires" in shown.pop()
+        await service.heard(said("and now?", 2))
+        assert "- b: expires in 5 min\n- a: expires" in tail(service)
+
+
+async def test_who_has_not_the_tool_is_shown_nothing_of_it(tmp_path: Path) -> None:
+    toml = '[[agents]]\nname = "Carina"\ntools = ["search"]\n'
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        await service.write(keep("session/discord:hall", "draft"))
+        await service.heard(said("what is there?", 1))
+        assert "working memory" not in tail(service)
+
+
+# ------------------------------------------------------------------------------------------------------- sweeping
+
+
+async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.upkeep._SWEPT", 5)
+    async with running(tmp_path) as service:
+        runner = Runner(service.constellations, Kinds(), service.clock, service.router.resume)
+        Upkeep(service.constellations, service.clock).add(runner.kinds)
+        people, kept = service.approvals.people, standing("UTC")
+        await Schedule(service.constellations, service.house, people, service.clock, runner, kept).prepare()
+        for number in range(12):
+            await service.write(keep("session/a", str(number), ttl=timedelta(minutes=5)))
+        await service.write(keep("session/a", "stays"))
+        left = "SELECT count(*) FROM working_memory"
+        service.clock.forward(49 * 60)
+        await runner.tick()
+        assert await service.column(left) == [13], "not before its time"
+        counts = []
+        for seconds in (60, 1, 1):
+            service.clock.forward(seconds)
+            await runner.tick()
+            counts += await service.column(left)
+        assert counts == [8, 3, 1]
+        row = "SELECT last_outcome, last_detail, next_at FROM jobs WHERE id = 'upkeep.working'"
+        ((outcome, detail, after),) = [tuple(each) for each in await service.rows(row)]
+        assert (outcome, detail) == ("run", "2 expired entries of working memory are deleted")
+        assert after == "2026-11-22T13:50:00.000Z"

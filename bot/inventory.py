@@ -1,0 +1,69 @@
+"""What a turn is shown of working memory: which entries there are, never what they hold.
+
+As it stood when the turn began, so that all steps of it see the same. What people began is shown what patrols found
+and members left as indexes; a patrol, and a member at its task, is shown its own entries and what is for all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory import working
+from memory.agents import Agent
+from memory.database import Rows
+from memory.turns import Turn
+from memory.working import Entry
+
+TOOL = "working_memory"
+"""Whoever has this tool is shown what there is for it."""
+_MOST_OTHERS = 20
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The turn's own namespace with its entries, and those of others; all newest first."""
+
+    at: datetime
+    namespace: str
+    own: tuple[Entry, ...]
+    others: tuple[Entry, ...]
+
+
+def inventory(rows: Rows, turn: Turn, agent: Agent) -> Inventory | None:
+    """Read it; None for an agent without the tool."""
+    if TOOL not in agent.tools:
+        return None
+    namespace = working.namespace_of(rows, turn)
+    of_people = namespace.startswith(f"{working.SESSION}/")
+    roots = (working.PATROL, working.SUBAGENT, working.SHARED) if of_people else (working.SHARED,)
+    others = tuple(each for root in roots for each in working.before(rows, root, turn))
+    return Inventory(turn.started_at, namespace, tuple(working.before(rows, namespace, turn)), others)
+
+
+def inventory_parts(found: Inventory) -> Iterator[tuple[str, str]]:
+    """The parts of a prompt's tail: where each is quoted from, and its lines."""
+    if found.own:
+        lines = [line(each, found.at, each.key.removeprefix(f"{found.namespace}/")) for each in found.own]
+        yield f"your working memory, {found.namespace}", "\n".join(lines)
+    if found.others:
+        lines = [line(each, found.at) for each in found.others[:_MOST_OTHERS]]
+        more = len(found.others) - len(lines)
+        yield "working memory of others", "\n".join([*lines, *([f"- and {more} more"] if more else [])])
+
+
+def line(entry: Entry, now: datetime, key: str = "") -> str:
+    """An entry without its content; `key` is shown instead of the whole path."""
+    category = f", category: {entry.category}" if entry.category else ""
+    tags = f", tags: {', '.join(entry.tags)}" if entry.tags else ""
+    return f"- {key or entry.key}: expires in {lasting(entry, now)}{category}{tags}"
+
+
+def lasting(entry: Entry, now: datetime) -> str:
+    """How long an entry is still kept, as people say it."""
+    seconds = int((entry.expires_at - now).total_seconds())
+    if seconds < 60:
+        return f"{max(seconds, 0)} s"
+    minutes, hours = seconds // 60, seconds // 3_600
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} days"
