@@ -7,15 +7,18 @@ it waits. With a yes it is made in the transaction that uses the yes up.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from bot import cards, events, happenings, policy
 from bot.broker import Asking
 from bot.context import Material
 from bot.errors import ToolError
+from bot.inventory import TOOL
 from bot.kit import Kit
 from bot.models.base import Call
 from bot.moves import Use
+from bot.results import fitted
 from bot.rules import Rules
 from bot.tools.base import Arguments, Handed, Outcome, Told, Tool, ToolContext
 from memory import groups, turns
@@ -26,6 +29,7 @@ from memory.ids import TurnId
 from memory.requests import ApprovalNeeded, Permit, require
 from memory.search import Nearness
 from memory.turns import TurnMoved
+from memory.working import By
 
 _TOOL = commit_point("turn.tool")
 _TOOL_BEGIN = commit_point("turn.tool_begin")
@@ -195,7 +199,9 @@ class Caller:
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
         turns.lower_trust(tx, turn, outcome.trust)
-        body: dict[str, Any] = {"call": call.id, "name": call.name, "text": self._kit.redact(outcome.text), "ok": ok}
+        by = By.of_turn(tx, replace(turn, trust=min(turn.trust, outcome.trust)), about.message, about.now)
+        text = fitted(tx, by, call.name, self._kit.redact(outcome.text), readable=TOOL in about.agent.tools)
+        body: dict[str, Any] = {"call": call.id, "name": call.name, "text": text, "ok": ok}
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets, "trust": int(outcome.trust)}
         turns.add_step(tx, turn, "tool_result", body, about.now)

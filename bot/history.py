@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
 from bot.quoting import estimate_tokens, plain
+from bot.results import past
 from memory import messages
 from memory.agents import Agent
 from memory.ids import AgentId
@@ -13,7 +14,6 @@ from memory.summaries import Compaction
 
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
-_OLD_RESULT = 2_000  # characters of a past turn's tool result that are shown again
 _FORGOTTEN = "(removed on request)"
 _LANDMARK = 16  # of so many messages about one is where a conversation that is cut may begin
 
@@ -91,7 +91,7 @@ def conversation(rows: Sequence[messages.Message], own: AgentId) -> Iterable[Mes
 def _met(row: messages.Message) -> UserMessage | ToolMessage:
     """What is not the agent's own: what people and other agents said, and results of calls."""
     if row.role == "tool":
-        return ToolMessage(row.tool_call_id or "", row.tool_name or "", row.text[:_OLD_RESULT] or _FORGOTTEN)
+        return ToolMessage(row.tool_call_id or "", row.tool_name or "", past(row.text) or _FORGOTTEN)
     overheard = row.role == "user" and row.batch is None
     said = row.text if row.role == "user" else ""
     answer = row.role == "assistant"

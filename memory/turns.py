@@ -188,6 +188,7 @@ def restart(tx: Tx, turn: Turn) -> Turn:
     """Forget what the turn thought: the words it answers have changed. Gives the turn as it is then."""
     drop_steps(tx, turn.id)
     tx.run("DELETE FROM turn_uses WHERE turn_id = ?", (turn.id,))
+    tx.run("DELETE FROM working_memory WHERE turn_id = ?", (turn.id,))  # parts of long results
     tx.run("UPDATE turns SET restarts = restarts + 1 WHERE id = ?", (turn.id,))
     return replace(turn, restarts=turn.restarts + 1)
 

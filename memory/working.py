@@ -269,10 +269,12 @@ def before(rows: Rows, prefix: str, turn: Turn) -> list[Entry]:
     return [each for each in found if not each.key.startswith(f"{SUBAGENT}/") or each.key.endswith(INDEX)]
 
 
-def is_taken(rows: Rows, key: str, audience: Audience) -> bool:
-    """Whether an audience has something under that path, expired or not."""
-    sql = "SELECT 1 FROM working_memory WHERE key = ? AND namespace = ? AND audience = ?"
-    return rows.one(sql, (key, "/".join(key.split("/")[:2]), audience)) is not None
+def is_taken(rows: Rows, name: str, audience: Audience) -> bool:
+    """Whether an audience has anything, expired or not, under that path or as its index."""
+    sql = """SELECT 1 FROM working_memory WHERE namespace = ? AND audience = ?
+             AND (key = ? OR substr(key, 1, ?) = ?) LIMIT 1"""
+    under = f"{name}/"
+    return rows.one(sql, ("/".join(name.split("/")[:2]), audience, f"{name}{INDEX}", len(under), under)) is not None
 
 
 def _entry(row: Row) -> Entry:

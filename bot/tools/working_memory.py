@@ -61,7 +61,7 @@ class WorkingMemoryTool:
                 return Outcome(f"deleted: {', '.join(gone)}", {"deleted": gone})
             case "list":
                 found = working.listing(tx, path, by.scope, by.now)
-                text = "\n".join(line(each, by.now) for each in found) or f"Nothing is kept under {path} here."
+                text = _clipped([line(each, by.now) for each in found]) or f"Nothing is kept under {path} here."
                 return Outcome(text, {"keys": [each.key for each in found]})
             case "search":
                 return _search(tx, by, path, arguments)
@@ -96,7 +96,19 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
         return Outcome(f"Nothing fits. Searched: {len(there)} entries under {path}.", {"hits": []})
     lines = [f"{line(each, by.now)}: {one_line(each.content, _PREVIEW)}" for each in found]
     trust = min((each.trust for each in found), default=Trust.SYSTEM)
-    return Outcome(_quoted(path, "\n".join(lines)), {"hits": [each.key for each in found]}, trust=trust)
+    return Outcome(_quoted(path, _clipped(lines)), {"hits": [each.key for each in found]}, trust=trust)
+
+
+def _clipped(lines: list[str]) -> str:
+    """As many lines as a result may have."""
+    shown: list[str] = []
+    room = working.LONGEST
+    for each in lines:
+        room -= len(each) + 1
+        if room < 0:
+            return "\n".join([*shown, f"- and {len(lines) - len(shown)} more: name a longer path"])
+        shown.append(each)
+    return "\n".join(shown)
 
 
 def _is_in(category: str, wanted: str) -> bool:
