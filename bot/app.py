@@ -29,11 +29,12 @@ from bot.halting import Halt
 from bot.household import open_household
 from bot.houses import Answering, open_house
 from bot.idling import IdleWatch
-from bot.kit import Kit, Limits
+from bot.kit import Kit, Limits, OwnersSide
 from bot.lane import Patience
 from bot.notices import Notices
 from bot.operations import Operations
 from bot.packaging import package, too_long
+from bot.patrolling import quiet_hours
 from bot.preview import Previews
 from bot.rates import Rates
 from bot.remembering import Remembering
@@ -45,7 +46,7 @@ from bot.thinking import Thinking, open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
-from bot.upkeep import open_agenda, open_backups, open_schedule
+from bot.upkeep import open_agenda, open_backups, open_patrols, open_schedule
 from bot.watchers import Broadcast, Typing
 from bot.why import Why
 from memory.clock import Clock, utc_now
@@ -211,6 +212,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         open_backups(config, approvals, schedule),
         Folders(*store, ground.folder.path, clock),
     )
+    open_patrols(config, approvals, schedule, kit.owner)
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)
     return Desks(_desk(ground, halt, kit), approvals, halt, why, operations, community, steering, *books)
 
@@ -236,6 +238,7 @@ def _kit(ground: _Ground) -> Kit:
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=broker,
         budgets=configured_budgets(config),
+        owner=OwnersSide(_owner_notices(config).place, quiet_hours(broker.terms.people, config.schedule.zone_name())),
         rates=_rates(config),
         watch=ground.events,
         meaning=ground.embedding.meaning,

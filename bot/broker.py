@@ -21,6 +21,7 @@ from memory.ids import PersonId, PlaceId, RequestId, TurnId, place_source
 from memory.inbox import InRow
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.turns import Turn
+from memory.working import PATROL
 
 SOURCE = "approval"
 """The source of inbox rows that are decisions."""
@@ -176,15 +177,8 @@ class Broker:
             return
         until = now + policy.GRANT_HOUR if Verdict.HOUR in said else None
         grant = grants.add(tx, request, last, now, until)
-        _note(
-            tx,
-            request,
-            "granted",
-            now,
-            person=last,
-            grant=grant.id,
-            detail="until revoked" if until is None else "1 hour",
-        )
+        detail = "until revoked" if until is None else "1 hour"
+        _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
 
     def decision(self, rows: Rows, request: Request, source: str = "") -> str:
         """What was decided, by whom and when, in one line: for a place of that source, or without one for an agent."""
@@ -255,7 +249,8 @@ class Broker:
         in_person = request.person is not None and request.approvers == (request.person,)
         if in_person and request.person is not None:
             alone = request.hearers.audience in (OWNER, Audience(f"person:{request.person}"))
-            chain: tuple[PlaceId, ...] = (request.place if alone else self.terms.private(request.person),)
+            here = alone and place_source(request.place) != PATROL
+            chain: tuple[PlaceId, ...] = (request.place if here else self.terms.private(request.person),)
         else:
             chain = self.terms.chain
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)

@@ -22,6 +22,7 @@ from memory.database import Rows, Tx
 from memory.ids import place_source
 from memory.turns import Turn
 from memory.usage import guild_of
+from memory.working import PATROL
 
 OFFLINE = "offline"
 _SHORT_TOKENS = 300  # of an answer, when only short ones are given
@@ -111,11 +112,14 @@ class Budgets:
         found = [(limit, _spent(tx, limit, spender, now)) for limit in self.limits if _is_for(limit, spender, agent)]
         cost = price(self._model(agent), tokens - _answer(request), _answer(request))
         rung, limit = self._rung(found, cost, tokens)
-        if limit is not None and rung is not Rung.FULL:
+        patrol = place_source(turn.place) == PATROL
+        if patrol and rung is Rung.SHORT:
+            rung = Rung.OFFLINE  # without its tools a model could only pretend to have looked
+        if limit is not None and rung is not Rung.FULL and not patrol:
             _tell(tx, turn, rung, limit, now)
         match rung:
             case Rung.REFUSED if limit is not None:
-                return Allowed(rung, agent, words=_words(rung, limit, now))
+                return Allowed(rung, agent, words="" if patrol else _words(rung, limit, now))
             case Rung.OFFLINE:
                 return Allowed(rung, replace(agent, model=OFFLINE))
         chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(rung) else agent

@@ -23,6 +23,7 @@ from bot.history import DEFAULT_BUDGET
 from bot.kit import Kit
 from bot.models.base import Answer, Event, ModelError, Request, UserMessage
 from bot.models.catalog import OFFLINE
+from bot.patrolling import is_patrol
 from bot.quoting import estimate_tokens, plain
 from bot.retrying import until_stored
 from bot.spending import spent
@@ -90,7 +91,7 @@ class Compactor:
         """Told of every event of turns: a turn that is over may have filled its conversation."""
         if isinstance(event, OfMember):
             event = event.event
-        if isinstance(event, Complete):
+        if isinstance(event, Complete) and not is_patrol(event.place):
             self._ended.put_nowait(event.turn)
 
     async def run(self) -> None:

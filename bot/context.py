@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.history import beginning, conversation, earlier, heard, in_view
-from bot.inventory import Inventory, inventory, inventory_parts
+from bot.inventory import TOOL, Inventory, inventory, inventory_parts
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
+from bot.patrolling import KIND, instructions, is_patrol
 from bot.quoting import plain, untagged
 from bot.recalling import recalled, recalled_lines
 from bot.rules import EVERY, Rules
@@ -130,9 +131,10 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
     referenced = set(turn.blocks)
     place = inbox.place(rows, turn.place)
     compacted = summaries.newest(rows, turn.agent, turn.place, turn.scope.audience)
-    asked = {found.message.id for found in material.asked}
-    history = in_view(material.agent, list(_history(rows, turn, asked, compacted)))
-    return replace(
+    asked = {each.message.id for each in material.asked}
+    alone = any(each.payload.get("status") == KIND for each in material.asked)
+    history = [] if alone else in_view(material.agent, list(_history(rows, turn, asked, compacted)))
+    found = replace(
         material,
         place_name=place.name if place else "",
         place_kind=place.kind if place else "",
@@ -143,9 +145,13 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         history=tuple(history),
         compacted=compacted,
         kept=inventory(rows, turn, material.agent),
-        around=around(rows, turn),
-        recalled=tuple(recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)),
     )
+    if is_patrol(
+        turn.place
+    ):  # what is left for the agent waits for people's turns, and nothing comes to mind by itself
+        return found
+    reminded = recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)
+    return replace(found, around=around(rows, turn), recalled=tuple(reminded))
 
 
 def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compaction | None) -> Iterable[messages.Message]:
@@ -244,6 +250,9 @@ def _render_asked(material: Material, asked: Asked) -> UserMessage:
 def _render_event(material: Material, asked: Asked) -> UserMessage:
     """Something that happened in the house; after an edit the words as they are now, to be stored anew."""
     edited, event = asked.edited, str(asked.payload.get("status", ""))
+    if event == KIND:
+        told = instructions(asked.message.text, asked.payload["task"], keeps=TOOL in material.agent.tools)
+        return UserMessage("\n\n".join([told, _tail(material)]), event=event)
     if edited is None or edited.deleted_at is not None:
         return UserMessage("\n\n".join([heard(asked.message), _tail(material)]), event=event)
     task = "Store again what should be remembered of it as it is now. An empty final text stays silent."

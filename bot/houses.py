@@ -204,7 +204,7 @@ def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:
 def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
     """An agent as its table in the configuration says; what has no column of its own goes into `config`."""
     said = settings.model_dump(mode="json", exclude=_COLUMNS)
-    others = {key: value for key, value in said.items() if value not in (None, "")}
+    others = {key: value for key, value in said.items() if value not in (None, "", [])}
     return Agent(
         id=new_agent_id(),
         name=settings.name,

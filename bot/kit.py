@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from bot import events
 from bot.broker import Broker
@@ -14,8 +15,10 @@ from bot.tools.base import Toolset
 from memory.agents import Agent
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.clock import Clock
-from memory.database import Database
+from memory.database import Database, Rows
+from memory.ids import PlaceId
 from memory.search import Nearness
+from sources.terminal import PLACE
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,19 @@ class Limits:
     max_steps: int = 25
     model_seconds: float = 180
     tool_seconds: float = 60
+
+
+def never_quiet(_rows: Rows, _now: datetime) -> datetime | None:
+    """There are no quiet hours."""
+
+
+@dataclass(frozen=True)
+class OwnersSide:
+    """Where the owner is told what nobody asked for, and until when they are not to be disturbed, if now is such a
+    time."""
+
+    place: PlaceId = PLACE.id
+    quiet: Callable[[Rows, datetime], datetime | None] = never_quiet
 
 
 async def words_alone(_text: str) -> Nearness | None:
@@ -59,6 +75,7 @@ class Kit:
     too_long: Callable[[str, str], str] = anything_fits
     """(source, text) -> what to tell the model of an answer that does not fit there; empty where it does."""
     budgets: Budgets = field(default_factory=Budgets)
+    owner: OwnersSide = field(default_factory=OwnersSide)
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY

@@ -17,6 +17,7 @@ from bot.groups.conducting import run_turn
 from bot.groups.likeness import likeness
 from bot.kit import Kit
 from bot.notices import Notices
+from bot.patrolling import is_patrol, waits_until
 from bot.rates import refuse
 from bot.reins import Reins
 from bot.seeding import ensure_blocks
@@ -182,6 +183,9 @@ class Lane:
         if fresh is None or fresh.status is not inbox.Status.RECEIVED:
             return None  # taken back, or its person erased, since it was looked at
         rows = [head] if head.alone else [head, *inbox.joinable(tx, head)]
+        if (until := waits_until(tx, head, self._kit.owner.quiet, now)) is not None:
+            inbox.put_off(tx, head.id, until)
+            return None
         refused = refuse(tx, self._kit.rates, rows, self._kit.broker.terms.people.selves, now)
         if refused or unattended(tx, rows, self._notices, now):
             return None
@@ -295,8 +299,9 @@ def begin_turn(tx: Tx, rows: list[InRow], now: datetime, near: Mapping[str, floa
     inbox.claim(tx, rows, turn.id)
     inbox.count_attempt(tx, turn.id)
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
-    presence.came(tx, turn, now)
-    happenings.note_asked(tx, turn, rows, now)
+    if not is_patrol(turn.place):  # who goes on patrol is away from people all the same
+        presence.came(tx, turn, now)
+        happenings.note_asked(tx, turn, rows, now)
     if decided is not None:
         broker.resume(tx, turn, decided, now)
     else:

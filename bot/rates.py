@@ -14,6 +14,7 @@ from memory.audience import Audience, Scope, Trust
 from memory.database import Rows, Tx
 from memory.ids import PersonId, place_source
 from memory.inbox import InRow
+from memory.working import PATROL
 
 WINDOW = timedelta(hours=1)
 
@@ -65,8 +66,8 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
 
 
 def _exempt(rows: Rows, head: InRow) -> bool:
-    """The owner, and the decision of a request: who asked was counted already."""
-    if head.source == broker.SOURCE or head.message is None:
+    """The owner, a patrol, and the decision of a request: who asked was counted already."""
+    if head.source in (broker.SOURCE, PATROL) or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))
     return any(message.trust is Trust.OWNER for message in found)

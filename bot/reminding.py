@@ -19,6 +19,7 @@ from memory.ids import AgentId, PersonId, PlaceId, ReminderId, place_source
 from memory.jobs import NewJob
 from memory.person_times import Times
 from memory.reminders import NewReminder, Reminder, Status, job_id
+from memory.working import PATROL
 from scheduler import triggers
 from scheduler.due import Quiet
 from scheduler.jobs import Done, Firing, Kinds, Queueing
@@ -213,7 +214,7 @@ class Reminding:
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, heard_by: Audience) -> tuple[PlaceId, Audience, bool]:
         """Where it is said what was set in a place before these ears: who hears it, and whether to name its person."""
-        if place == PLACE.id:
+        if place == PLACE.id or place_source(place) == PATROL:
             return self.notices.place, OWNER, False
         source, _, name = person.partition(":")
         own = PlaceId(f"{source}:user:{name}")

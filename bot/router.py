@@ -19,6 +19,7 @@ from bot.courier import Courier, Office
 from bot.kit import Kit
 from bot.lane import Lane, Patience
 from bot.notices import Notices
+from bot.patrolling import is_patrol
 from bot.retrying import RETRY_SECONDS, until_stored
 from bot.transcript import queue_preview
 from memory import groups, inbox, outbox
@@ -135,7 +136,7 @@ class Router:
             lanes = await database.read(lambda rows: inbox.open_lanes(rows) + groups.listening_lanes(rows))
             places = await database.read(outbox.open_places)
         for place, group in lanes:
-            if place_source(place) in self._endpoints:
+            if place_source(place) in self._endpoints or is_patrol(place):
                 self._open_lane(house, place, group)
             else:
                 _log.warning("waits_for_front_end", place=place, hint="its front end is not configured any more")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -48,6 +49,8 @@ class Schedule:
     clock: Clock
     runner: Runner
     standing: Sequence[Standing] = ()
+    plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
+    """Keeps the jobs that agents have by their settings."""
 
     async def run(self) -> None:
         """Keep the house's own jobs, then run whatever is due until cancelled."""
@@ -62,6 +65,7 @@ class Schedule:
             for each in self.standing:
                 first = triggers.require(each.trigger, now)
                 jobs.ensure(tx, NewJob(each.kind, each.kind, triggers.dump(each.trigger), first), now)
+            self.plan(tx, now)
 
         async with self.constellations.use(self.house) as database:
             await database.write(_STANDING, work)

@@ -9,8 +9,10 @@ answers; its memory stays.
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
+from bot import patrolling
 from bot.approving import Approvals
 from bot.community import Moved
 from bot.config import Agent as Section
@@ -129,6 +131,7 @@ class Staff:
                 outbox.withdraw_pending(tx, turn)
                 inbox.finish(tx, turn, now)
                 turns.end(tx, turn, "cancelled", now)
+            self._plan(tx, now)
             for turn in requests.waiting_turns(tx, agent.id):  # of turns that ended when they had asked
                 self.approvals.broker.withdraw(tx, turn, now)
             return agent, ended
@@ -147,7 +150,8 @@ class Staff:
             agent = find_agent(tx, name)
             if agent.status == "active":
                 raise UserError(f"{agent.name} is not archived")
-            agents.set_status(tx, agent.id, "active", self.approvals.clock())
+            agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
+            self._plan(tx, now)
             return agent
 
         async with self._open() as database:
@@ -176,6 +180,7 @@ class Staff:
                     ensure_own_blocks(tx, changed, now)
                 done.append({"agent": section.name, "did": "made" if there is None else "changed"})
             require_standing(tx, self.config, self.answering)
+            self._plan(tx, now)
             return done
 
         async with self._open() as database:
@@ -183,6 +188,10 @@ class Staff:
                 return await database.write(_SAVE, work, durable=True)
             except ConfigError as error:
                 raise UserError(str(error)) from error
+
+    def _plan(self, tx: Tx, now: datetime) -> None:
+        """Keep the jobs of what agents do at their times; seen by the scheduler within a minute."""
+        patrolling.plan(tx, self.config.schedule.zone_name(), now)
 
     def _open(self) -> AbstractAsyncContextManager[Database]:
         return self.approvals.constellations.use(self.approvals.house)

@@ -10,18 +10,22 @@ from bot.packaging import Piece
 from memory import activity, messages, outbox, turns, working
 from memory.audience import Trust
 from memory.database import Tx
-from memory.ids import MessageId, OutboxId, TurnId, place_source
+from memory.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
 from memory.turns import Step
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What a turn came to. `pieces` is empty when the agent stays silent."""
+    """What a turn came to, and where it is said. `pieces` is empty when the agent stays silent."""
 
     material: Material
     text: str
-    source: str
+    place: PlaceId
     pieces: tuple[Piece, ...]
+
+    @property
+    def source(self) -> str:
+        return place_source(self.place)
 
 
 def write(tx: Tx, ended: Ended, now: datetime) -> None:
@@ -63,7 +67,7 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:
     if step.kind != "answer":
         return []
     if final:
-        return [_said(ended, now, role="assistant", text=ended.text)] if ended.text else []
+        return _last(ended, now) if ended.text else []
     rows = []
     if body["calls"]:  # a final answer that was overtaken was never said
         if body["text"]:
@@ -72,6 +76,16 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[Any]:
             made = (call["id"], call["name"], call["arguments"] if kept else "{}")
             rows.append(_said(ended, now, role="assistant", text="", call=made))
     return rows
+
+
+def _last(ended: Ended, now: datetime) -> list[Any]:
+    """What is said at last, in the place where it is; elsewhere than the turn was, with where it comes from."""
+    turn = ended.material.turn
+    rows = [_said(ended, now, role="assistant", text=ended.text)]
+    if ended.place != turn.place:
+        text = f"From {turn.place}, which is not shown here, you said this of your own accord:"
+        rows.insert(0, _said(ended, now, role="system", text=text))
+    return [lambda sequence, made=made: replace(made(sequence), place=ended.place) for made in rows]
 
 
 def _said(
@@ -126,7 +140,7 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
             tx,
             outbox.NewRow(
                 key=f"turn/{turn.id}/{number}",
-                place=turn.place,
+                place=ended.place,
                 source=ended.source,
                 content=piece.text,
                 audience=turn.scope.audience,

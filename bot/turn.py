@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 import structlog
 
-from bot import context, events, happenings, transcript
+from bot import context, events
 from bot.budgets import Allowed, Rung
 from bot.calling import Caller
 from bot.context import Material
 from bot.errors import ToolError
-from bot.groups.parting import end_part, give_up_part, member_of
-from bot.groups.team import acting, is_observer
+from bot.groups.parting import give_up_part, member_of
+from bot.groups.team import acting
 from bot.joining import arrivals, join_arrivals
 from bot.kit import Kit
 from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta, Usage
@@ -267,14 +267,15 @@ class TurnRunner:
         material, move, more = standing
         if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
             return standing
-        self._end(tx, move.text, material, now)
+        end_turn(tx, self._kit, material, move.text, now)
         return None
 
     # ------------------------------------------------------------------ ending
 
     def _to_shorten(self, text: str, material: Material) -> str:
         """Why the model is to say it shorter; empty when it is short enough, or was asked already."""
-        return "" if _was_shortened(material) else self._kit.too_long(place_source(material.turn.place), text)
+        place = heard_at(self._kit, material.turn)
+        return "" if _was_shortened(material) else self._kit.too_long(place_source(place), text)
 
     async def _finish(self, text: str, material: Material) -> Ending:
         turn, now = material.turn, self._kit.clock()
@@ -291,25 +292,10 @@ class TurnRunner:
             answers = sum(step.kind == "answer" for step in material.steps)
             if answers < self._kit.limits.max_steps and join_arrivals(tx, turn, now):
                 return False
-            self._end(tx, text, material, now)
+            end_turn(tx, self._kit, material, text, now)
             return True
 
         return await self._db.write(_FINISH, work)
-
-    def _end(self, tx: Tx, text: str, material: Material, now: datetime) -> None:
-        """Say the answer, or hand a part's result on; whatever the turn stands on is as it is in this unit."""
-        turn = material.turn
-        happenings.write(tx, material, now, self._kit.checkpoints)
-        if material.part is not None:
-            end_part(tx, material, material.part, text, now)
-            return
-        source = place_source(turn.place)
-        said = "" if is_observer(tx, turn) else text
-        pieces = self._kit.package(source, said)
-        transcript.write(tx, transcript.Ended(material, said, source, tuple(pieces)), now)
-        groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)
-        inbox.finish(tx, turn.id, now)
-        turns.end(tx, turn.id, "done", now)
 
     async def _restart(self, material: Material) -> Ending:
         turn, now = material.turn, self._kit.clock()

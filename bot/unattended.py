@@ -5,13 +5,20 @@ from datetime import datetime
 from bot.notices import Notices
 from memory import agents, inbox
 from memory.database import Tx
-from memory.ids import GroupId
+from memory.ids import AgentId, GroupId
 from memory.inbox import InRow
+from memory.working import PATROL
 
 
 def unattended(tx: Tx, rows: list[InRow], notices: Notices, now: datetime) -> bool:
     """Whether nobody is there to answer these rows; then they are done with, and the owner is told once a day."""
     group = agents.group(tx, GroupId(rows[0].group or ""))
+    if rows[0].source == PATROL:  # nobody goes on another's patrol
+        agent = AgentId(rows[0].payload["agent"])
+        gone = agents.statuses(tx, [agent]).get(agent) != "active"
+        if gone:
+            inbox.set_aside(tx, rows, "its agent is not active", now)
+        return gone
     if agents.answering(tx, group):
         return False
     inbox.set_aside(tx, rows, "nobody in the group answers", now)

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from bot import patrolling
 from bot.agenda import Agenda
 from bot.approving import Approvals
 from bot.backups import BACKUP, Backups
 from bot.config import Config
 from bot.groups.sleeptime import look_all
+from bot.kit import OwnersSide
 from bot.notices import Notices
+from bot.patrolling import Patrols
 from bot.planning import Announcing
 from bot.privacy import Choices
 from bot.reminding import Reminding
@@ -114,5 +117,17 @@ def open_schedule(
     constellations = approvals.constellations
     runner = Runner(constellations, Kinds(), clock, queued)
     Upkeep(constellations, clock).add(runner.kinds)
-    jobs_of_the_house = standing(config.schedule.zone_name())
-    return Schedule(constellations, approvals.house, approvals.people, clock, runner, jobs_of_the_house)
+    zone = config.schedule.zone_name()
+
+    def plan(tx: Tx, now: datetime) -> None:
+        patrolling.plan(tx, zone, now)
+
+    return Schedule(constellations, approvals.house, approvals.people, clock, runner, standing(zone), plan)
+
+
+def open_patrols(config: Config, approvals: Approvals, schedule: Schedule, side: OwnersSide) -> None:
+    """Let patrols that are due be begun by the schedule, for the owner where they are told things."""
+    terms = approvals.broker.terms
+    owners = terms.people.owner
+    owner = next((each for each in owners if terms.private(each) == side.place), owners[0])
+    Patrols(config.home, owner, side.quiet).add(schedule.runner.kinds)

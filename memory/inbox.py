@@ -239,6 +239,17 @@ def head(rows: Rows, place_id: PlaceId, group: GroupId) -> InRow | None:
     return None if row is None else _row(row)
 
 
+def is_waiting(rows: Rows, place_id: PlaceId) -> bool:
+    """Whether anything waits for an answer in a place, or is being answered."""
+    sql = "SELECT 1 FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed') LIMIT 1"
+    return rows.one(sql, (place_id,)) is not None
+
+
+def put_off(tx: Tx, identifier: InboxId, until: datetime) -> None:
+    """A row waits until then, through no fault of its own."""
+    tx.run("UPDATE inbox SET next_attempt_at = ? WHERE id = ?", (to_text(until), identifier))
+
+
 def joinable(rows: Rows, first: InRow) -> list[InRow]:
     """What the same speaker said to the same ears in the same lane after `first` and no turn has claimed, in order."""
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?

@@ -164,6 +164,11 @@ def hold(tx: Tx, identifier: str, until: datetime, detail: str, attempts: int) -
     tx.run(sql, (to_text(until), detail[:500], attempts, identifier))
 
 
+def tell(tx: Tx, identifier: str, detail: str) -> None:
+    """Say of a job what came of its last run, where that is known only after it."""
+    tx.run("UPDATE jobs SET last_detail = ? WHERE id = ?", (detail[:500], identifier))
+
+
 def release(tx: Tx, identifier: str) -> None:
     """Nobody holds it any more."""
     tx.run("UPDATE jobs SET held_until = NULL, holder = NULL WHERE id = ?", (identifier,))

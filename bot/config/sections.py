@@ -17,6 +17,7 @@ from bot.config.values import (
     OFFLINE,
     BlockType,
     DiscordId,
+    FileName,
     Label,
     Mode,
     ModelName,
@@ -26,6 +27,7 @@ from bot.config.values import (
     PlaceName,
     Seconds,
     TemplateName,
+    check_cron,
     check_merge,
     check_model,
     check_own_embedding,
@@ -160,6 +162,21 @@ def default_blocks(name: str) -> tuple[Block, ...]:
     )
 
 
+class Patrol(Section):
+    """What an agent goes through by itself at its times: a text, or a file that the owner writes."""
+
+    name: Label = "heartbeat"
+    cron: Annotated[str, AfterValidator(check_cron)] = "*/30 * * * *"
+    task: str = Field(default="", max_length=8_000)
+    file: FileName = ""
+
+    @validate_model(mode="after")
+    def _one_checklist(self) -> "Patrol":
+        if bool(self.task.strip()) == bool(self.file):
+            raise ValueError("a checklist: either its text as task, or the name of its file in patrols/ as file")
+        return self
+
+
 class Agent(Section):
     name: Name = "Carina"
     description: str = ""
@@ -173,6 +190,7 @@ class Agent(Section):
     tools: tuple[Label, ...] = TOOLS
     rules: tuple[ToolRule, ...] = ()
     blocks: tuple[Block, ...] = ()
+    patrols: tuple[Patrol, ...] = ()
 
     @validate_model(mode="before")
     @classmethod

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from bot.config.section import pattern
 from memory.embedding import EXPECTED, is_choice
 from memory.errors import StoreError
+from scheduler import triggers
 from scheduler.zones import zone_of
 
 OFFLINE = "offline"
@@ -38,6 +40,14 @@ def check_merge(seconds: float) -> float:
     if seconds == 0 or 0.5 <= seconds <= 5:
         return seconds
     raise ValueError("0 (off) or 0.5 to 5 seconds")
+
+
+def check_cron(text: str) -> str:
+    try:
+        triggers.require(triggers.Cron(text, "UTC"), datetime.now(tz=UTC))
+    except StoreError as error:
+        raise ValueError(f"a crontab line such as */30 * * * *; {error}") from error
+    return text
 
 
 def check_url(text: str) -> str:
@@ -87,6 +97,9 @@ ModelName: TypeAlias = Annotated[str, AfterValidator(check_model)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
 Name: TypeAlias = Annotated[str, pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 to 64 characters on one line")]
 Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
+FileName: TypeAlias = Annotated[
+    str, pattern(r"([A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}\.md)?", "the name of a Markdown file, such as heartbeat.md")
+]
 DiscordId: TypeAlias = Annotated[
     str, BeforeValidator(_number_as_text), pattern(r"[0-9]{1,20}", "a Discord id, which is digits only")
 ]

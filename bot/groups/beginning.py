@@ -5,7 +5,7 @@ crash after it goes on with what was decided.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from bot.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
 from bot.groups.stepping import Wanted
 from bot.groups.team import Team, team
 from bot.groups.voting import options_of
+from bot.patrolling import is_patrol
 from memory import groups, messages
 from memory.audience import Scope
 from memory.clock import to_text
@@ -72,6 +73,8 @@ def beginning(
     if len(found.group.members) == 1:
         return Beginning(Plan(found.speakers[0]), found, alone=True)
     heard = messages.by_ids(rows, [row.message for row in waiting if row.message is not None], Scope(head.audience))
+    if is_patrol(head.place):
+        return Beginning(Plan(_told(found, head)), replace(found, observers=()), alone=False)
     if any(message.role == "system" for message in heard):
         return Beginning(Plan(_told(found, head)), found, alone=False)
     words = "\n".join(message.text for message in heard)

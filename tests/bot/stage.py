@@ -21,11 +21,12 @@ from bot.context import Material
 from bot.erasing import Eraser
 from bot.events import TurnEvent
 from bot.houses import Answering, open_house
-from bot.kit import Kit, Limits, words_alone
+from bot.kit import Kit, Limits, OwnersSide, words_alone
 from bot.lane import Patience
 from bot.models.base import Model
 from bot.notices import Notices
 from bot.packaging import package, too_long
+from bot.patrolling import quiet_hours
 from bot.policy import People
 from bot.privacy import Choices, Privacy
 from bot.rates import NO_LIMITS, Rates
@@ -273,6 +274,7 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compacto
         rates=setting.rates,
         budgets=setting.budgets,
         broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
+        owner=OwnersSide(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),
         meaning=setting.meaning,
         watch=watch,
         shrink=shrink,

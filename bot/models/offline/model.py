@@ -27,6 +27,7 @@ from bot.models.offline.acts import act
 from bot.models.offline.desk import Desk, Lines, Saved, Turn
 from bot.models.offline.intents import Say, understand
 from bot.models.offline.language import Language
+from bot.models.offline.patrol import is_patrol, patrol
 from bot.models.offline.text import LANGUAGES, LONGEST, detect
 from bot.models.standing import key_setting
 from memory.clock import Clock
@@ -63,6 +64,8 @@ class OfflineModel:
         yield Answer(text=reply.text, calls=reply.calls, usage=Usage(), model=self.name)
 
     def _reply(self, request: Request, now: datetime) -> _Reply:
+        if is_patrol(request):
+            return _Reply(*patrol(request, now))
         heard, since = _unanswered(request)
         turn = _turn(request, since, heard, now)
         language = _language_before(request)
