@@ -33,6 +33,9 @@ def problems(cwd: Path, environ: dict[str, str] | None = None, *, toml: str = ""
     return str(caught.value)
 
 
+PATROL = "[[agents]]\n[[agents.patrols]]\n"
+
+
 def loaded(cwd: Path, toml: str, environ: dict[str, str] | None = None) -> Config:
     (cwd / "carina.toml").write_text(toml, "utf-8")
     return load_config(environ or {}, cwd)
@@ -153,6 +156,12 @@ def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
         ("[constelation]\n", 'constelation: unknown key; did you mean "constellation"?'),
         ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: admins, allow, auto_thread"),
         ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
+        (PATROL + 'task = "look"\ncron = "61 * * * *"\n', 'patrols[1].cron: found "61 * * * *"; expected a crontab'),
+        (PATROL, "a checklist: either its text as task, or the name of its file in patrols/ as file"),
+        (PATROL + 'task = "look"\nfile = "look.md"\n', "a checklist: either its text as task"),
+        (PATROL + 'file = "../look.md"\n', 'patrols[1].file: found "../look.md"; expected the name of a'),
+        (PATROL + 'task = "look"\nname = "a b"\n', 'patrols["a b"].name: found "a b"; expected letters, digits'),
+        (2 * (PATROL + 'task = "look"\n'), 'agents.patrols: found two named "heartbeat"; expected different names'),
         ("[[agents]]\ntemperature = 3\n", "agents[1].temperature: found 3; expected a number less than or equal to 2"),
         ('[[agents]]\nname = "a\\nb"\n', 'found "a\\nb"; expected a name of 1 to 64 characters on one line'),
         ('[[agents.blocks]]\nlabel = "a/b"\ndescription = "d"\n', "agents: found a table; expected a list"),

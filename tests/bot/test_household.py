@@ -88,6 +88,33 @@ def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(he
     assert file_of(here, "Moon") == "as in carina.toml"
 
 
+WATCH = 'patrols=[{name="watch",cron="@daily",task="look"}]'
+
+
+def patrols(here: Here) -> list[tuple[str, str]]:
+    found = rows(here, "jobs list")
+    return [(job["id"], job["when"]) for job in found if job["id"].startswith("patrol:")]
+
+
+def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here, tmp_path: Path) -> None:
+    assert patrols(here) == []
+    assert rows(here, f"agent edit Star --set {WATCH}")
+    ((job, when),) = patrols(here)
+    assert (job, "@daily" in when) == ("patrol:watch", True)
+    assert file_of(here, "Star") == "differs from carina.toml: patrols"
+    refused = here(f"agent edit Moon --set {WATCH.replace('watch', 'Watch')}")
+    assert refused.returncode == 1
+    assert 'agents.patrols: found two named "watch"; expected different names' in refused.stderr
+    assert rows(here, "agent archive Star")
+    assert patrols(here) == []
+    assert rows(here, "agent restore Star")
+    assert [job for job, _when in patrols(here)] == ["patrol:watch"]
+    assert tomllib.loads(here("agent export Star").stdout)["agents"][0]["patrols"][0]["task"] == "look"
+    assert rows(here, "agent edit Star --unset patrols")
+    assert patrols(here) == []
+    assert file_of(here, "Star") == "as in carina.toml"
+
+
 def test_an_agent_that_the_file_does_not_name_is_made_and_stays(here: Here) -> None:
     assert rows(here, "agent create Nova --set model=offline") == [{"agent": "Nova", "did": "made"}]
     assert file_of(here, "Nova") == "not in carina.toml"

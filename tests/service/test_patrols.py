@@ -1,0 +1,127 @@
+"""Patrols in the real program over Discord's sockets: said to the owner once, asked for like anything, killed there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.service.asking import rows
+from tests.service.towns import NO_MERGING, Town, town, until
+from tests.wire.model import Answer, Call, Calls, Request
+
+TOML = """\
+[[agents]]
+name = "Carina"
+rules = [{ rule = "requires_consent", tool = "recall" }]
+[[agents.patrols]]
+name = "heartbeat"
+cron = "0 0 1 1 *"
+task = "Is anything on fire?"
+"""
+JOB = "patrol:heartbeat"
+FIRE = "The kitchen is on fire."
+
+
+async def begun(t: Town) -> None:
+    """The program is up, and no other job comes due meanwhile."""
+    t.configure(NO_MERGING, TOML)
+    await t.service.start()
+    for job in ("sleeptime", "upkeep.working"):
+        code, _out, error = await t.service.run("jobs", "pause", job)
+        assert code == 0, error
+
+
+async def run_now(t: Town) -> None:
+    code, _out, error = await t.service.run("jobs", "run", JOB)
+    assert code == 0, error
+
+
+async def told(t: Town) -> str:
+    """What the job says of its last run."""
+    code, out, error = await t.service.run("jobs", "list", "--json")
+    assert code == 0, error
+    return str(next(job["text"] for job in json.loads(out) if job["id"] == JOB))
+
+
+async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        await begun(t)
+        t.model.script(Answer("SILENT"))
+        await run_now(t)
+        await t.model.wait_for(1)
+        await until(
+            lambda: rows(t, "SELECT last_detail FROM jobs WHERE id GLOB 'patrol:*'") == [("nothing to say",)],
+            what="the patrol is over",
+        )
+        assert t.olga.direct.from_bot == []
+        t.model.script(Answer(FIRE))
+        await run_now(t)
+        said = await t.olga.direct.wait_for_bot(timeout=20)
+        assert said.text == FIRE
+        assert await told(t) == "said something to the owner"
+        t.model.script(Answer("They are on their way."))
+        await t.ask(t.olga, t.olga.direct, "call somebody")
+        assert FIRE in str(t.model.requests[-1].body)
+        assert "Is anything on fire?" not in str(t.model.requests[-1].body)
+        assert t.general.from_bot == t.ana.direct.from_bot == []
+        await t.service.stop()
+
+
+async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_there(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        await begun(t)
+        keep = Call("recall", {"operation": "insert", "content": "the stove was on"})
+        t.model.script(Calls(keep), Answer("SILENT"), Answer("I wrote down that the stove was on."))
+        await run_now(t)
+        card = await t.olga.direct.wait_for_bot(timeout=20)
+        assert "asks for your yes" in card.text
+        assert rows(t, "SELECT count(*) FROM archival_entries") == [(0,)]
+        await t.olga.press(card, "Once")
+        said = await t.olga.direct.wait_for_bot(after=card, timeout=20)
+        assert said.text == "I wrote down that the stove was on."
+        assert rows(t, "SELECT audience FROM archival_entries") == [("owner",)]
+        assert [request.problem for request in t.model.requests if request.problem] == []
+        await t.service.stop()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "job.queue:before",
+        "job.queue:after",
+        "turn.begin:before",
+        "turn.begin:after",
+        "turn.tool:after",
+        "turn.answer:after:2",
+        "turn.finish:before",
+        "turn.finish:after",
+        "outbox.sending:after",
+        "outbox.sent:before",
+    ],
+)
+async def test_a_death_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
+    def go_round(request: Request) -> Answer | Calls:
+        """Keep what was found, then say it, wherever the turn stands."""
+        if '"role": "tool"' in json.dumps(request.body):
+            return Answer(FIRE)
+        kept = {"operation": "save", "key": "stove", "content": "it is on", "ttl_minutes": 60}
+        return Calls(Call("working_memory", kept))
+
+    async with town(tmp_path, scripted=True) as t:
+        t.model.default = go_round
+        await begun(t)
+        await t.service.stop()
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        await t.service.run("jobs", "run", JOB)
+        await t.service.ended()
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        said = await t.olga.direct.wait_for_bot(timeout=30)
+        assert said.text == FIRE
+        done = "SELECT 1 FROM outbox WHERE status NOT IN ('sent', 'withdrawn')"
+        await until(lambda: rows(t, done) == [], what="everything is sent")
+        assert rows(t, "SELECT status FROM turns") == [("done",)]
+        assert rows(t, "SELECT key FROM working_memory") == [("patrol/heartbeat/stove",)]
+        assert [each.text for each in t.olga.direct.from_bot] == [FIRE]
+        await t.service.stop()
