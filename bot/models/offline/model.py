@@ -35,6 +35,9 @@ from memory.clock import Clock
 _PIECE = 80
 """Characters streamed at once."""
 
+_DECISIONS = ("approved", "denied", "expired", "withdrawn", "used")
+"""Events that tell what became of a request; any other one is a timer's or another agent's."""
+
 
 @dataclass(frozen=True)
 class _Reply:
@@ -182,7 +185,7 @@ def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, .
 def _decided(request: Request, language: Language) -> str:
     """What became of a call that had to wait; nothing to say at any other time."""
     newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
-    if newest is None or not newest.event:
+    if newest is None or newest.event not in _DECISIONS:
         return ""
     if newest.event != "approved":
         return language.phrases.refused

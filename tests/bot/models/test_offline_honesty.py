@@ -2,12 +2,15 @@
 
 import pytest
 
+from bot.models.base import Answer, Request, UserMessage
+from bot.models.offline import OfflineModel
 from bot.models.offline.content import queries
 from bot.models.offline.fitting import close
 from bot.models.offline.language import Language
 from bot.models.offline.text import LANGUAGES
 from memory import fulltext
 from tests.bot.models.offline_talk import NEAREST, UNKNOWN, Talk, asked
+from tests.bot.parts import NOON
 
 # ------------------------------------------------------------------------------------------------ slips of typing
 
@@ -168,3 +171,14 @@ def test_a_query_holds_no_more_words_than_search_looks_at(language: Language) ->
     joined = " ".join(wanted)
     assert all(fulltext.terms(query + " zzz9", mode="any")[-1].word == "zzz9" for query in wanted)
     assert joined.startswith("a1 b2 ")
+
+
+# ------------------------------------------------------------------------------------------------ what nobody said
+
+
+@pytest.mark.parametrize(("event", "answer"), [("sleeptime", ""), ("task", ""), ("denied", "not allowed"), ("", "")])
+async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> None:
+    request = Request("", (UserMessage("[system] Something happened.", event=event),))
+    said = [each async for each in OfflineModel(lambda: NOON).complete(request) if isinstance(each, Answer)][-1].text
+    assert answer in said
+    assert bool(said) is bool(answer)
