@@ -35,9 +35,12 @@ def inventory(rows: Rows, turn: Turn, agent: Agent) -> Inventory | None:
         return None
     namespace = working.namespace_of(rows, turn)
     of_people = namespace.startswith(f"{working.SESSION}/")
-    roots = (working.PATROL, working.SUBAGENT, working.SHARED) if of_people else (working.SHARED,)
-    others = tuple(each for root in roots for each in working.before(rows, root, turn))
-    return Inventory(turn.started_at, namespace, tuple(working.before(rows, namespace, turn)), others)
+    others = working.before(rows, working.SHARED, turn)
+    if of_people:
+        left = working.before(rows, working.SUBAGENT, turn)
+        indexes = [each for each in left if each.key.endswith(working.INDEX)]
+        others = [*working.before(rows, working.PATROL, turn), *indexes, *others]
+    return Inventory(turn.started_at, namespace, tuple(working.before(rows, namespace, turn)), tuple(others))
 
 
 def inventory_parts(found: Inventory) -> Iterator[tuple[str, str]]:

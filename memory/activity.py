@@ -205,6 +205,10 @@ def counted(rows: Rows, wanted: Wanted, scope: Scope) -> list[tuple[AgentId | No
     ]
 
 
+_ON_PATROL = "NOT (e.place_id GLOB 'patrol:*' AND e.event_type IN ('tool_executed', 'file_accessed'))"
+"""What a turn is told lately happened is not to be how agents looked around every half hour."""
+
+
 def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     condition, known = scope.sql("e.audience")
     parts: list[tuple[str, tuple[Value, ...]]] = [(condition, known), ("e.at >= ?", (to_text(wanted.since),))]
@@ -216,6 +220,7 @@ def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
         parts.append(("e.agent_id IS NOT ?", (wanted.others_than,)))
     if wanted.before is not None:
         parts.append(("e.id < ?", (wanted.before,)))
+        parts.append((_ON_PATROL, ()))
     if wanted.among is not None:
         parts.append(("e.id IN (SELECT value FROM json_each(?))", (json.dumps(wanted.among),)))
     if wanted.unless_in is not None:

@@ -262,11 +262,10 @@ def listing(
 def before(rows: Rows, prefix: str, turn: Turn) -> list[Entry]:
     """What stood under a path when a turn began, newest first, as far as its hearers may know it.
 
-    Without parts of long results, and of members' work its indexes alone. All steps of a turn see the same.
+    Without parts of long results. All steps of a turn see the same.
     """
     began = turn.started_at
-    found = [each for each in listing(rows, prefix, turn.scope, began, writer=turn.id) if each.stored_at <= began]
-    return [each for each in found if not each.key.startswith(f"{SUBAGENT}/") or each.key.endswith(INDEX)]
+    return [each for each in listing(rows, prefix, turn.scope, began, writer=turn.id) if each.stored_at <= began]
 
 
 def is_taken(rows: Rows, name: str, audience: Audience) -> bool:

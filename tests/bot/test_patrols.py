@@ -279,6 +279,20 @@ async def test_it_neither_fills_logs_nor_counts_as_being_there_for_people(tmp_pa
         assert await it.service.column("SELECT event_type FROM activity_events ORDER BY id") == ["message_sent"] * 2
 
 
+async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_path: Path) -> None:
+    two = TOML + '[[agents]]\nname = "Bee"\n[[groups]]\nname = "Main"\nmembers = ["Bee", "Carina"]\ndefault = true\n'
+    async with watch(tmp_path, two) as it:
+        save = call("working_memory", operation="save", key="stove", content="it is on", ttl_minutes=60)
+        it.model.replies.extend([says("", save), says("The stove is on.")])
+        await it.after(30)
+        tools = "SELECT count(*) FROM activity_events WHERE event_type = 'tool_executed'"
+        assert await it.service.column(tools) == [1], "it stands in the activity all the same"
+        await it.service.heard(said("Bee, what is new?", 1, OWNERS_PLACE, OLGA))
+        shown = str(it.model.requests[-1].messages)
+        assert "Carina answered in patrol:heartbeat" in shown
+        assert "used working_memory" not in shown
+
+
 async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: Path) -> None:
     toml = TOML.replace('task = "Is anything on fire?"', 'file = "fire.md"')
     async with watch(tmp_path, toml) as it:

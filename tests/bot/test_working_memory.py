@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.models.base import UserMessage
+from bot.models.base import Answer, UserMessage
 from bot.schedule import Schedule
 from bot.upkeep import Upkeep, standing
 from memory import working
@@ -17,6 +17,7 @@ from memory.working import By, Entry, NewEntry
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from sources.base import Place, Speaker
+from tests.bot.groups.parts import Cast, told
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -224,6 +225,43 @@ async def test_the_same_is_shown_in_every_step_whatever_the_turn_keeps(tmp_path:
         assert "- a: expires" in shown.pop()
         await service.heard(said("and now?", 2))
         assert "- b: expires in 5 min\n- a: expires" in tail(service)
+
+
+LED = """
+[[agents]]
+name = "Ant"
+system_prompt = "You are Ant."
+[[agents]]
+name = "Bee"
+system_prompt = "You are Bee."
+[[groups]]
+name = "Main"
+pattern = "supervisor"
+members = ["Ant", "Bee"]
+[groups.supervisor]
+leader = "Ant"
+"""
+
+
+async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_to_people(tmp_path: Path) -> None:
+    def keeps(key: str) -> Answer:
+        return says("", call("working_memory", key, operation="save", key=key, content="newts", ttl_minutes=60))
+
+    task = says("", call("delegate", agent="Bee", task="count the newts"))
+    model = Cast(Ant=[task, "Seven.", "See there."], Bee=[keeps("newts"), keeps("newts-index"), "Seven newts."])
+    async with running(tmp_path, Setting(model, toml=LED)) as service:
+        await service.write(keep("session/discord:hall", "of-people"))
+        await service.write(keep("shared/pond", "for-all"))
+        await service.heard(said("how many newts?", 1))
+        (part,) = await service.column("SELECT turn_id FROM group_parts WHERE kind = 'task'")
+        keys = await service.column("SELECT key FROM working_memory WHERE namespace GLOB 'subagent/*' ORDER BY id")
+        assert keys == [f"subagent/{part}/newts", f"subagent/{part}/newts-index"]
+        shown = told(model.of("Bee")[0])
+        assert ("of-people" in shown, "shared/pond/for-all" in shown) == (False, True)
+        await service.heard(said("where does that stand?", 2))
+        shown = told(model.of("Ant")[-1])
+        assert f"- subagent/{part}/newts-index: expires in 60 min" in shown
+        assert f"subagent/{part}/newts:" not in shown
 
 
 async def test_who_has_not_the_tool_is_shown_nothing_of_it(tmp_path: Path) -> None:
