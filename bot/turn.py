@@ -17,6 +17,7 @@ from bot import context, events
 from bot.budgets import Allowed, Rung
 from bot.calling import Caller
 from bot.context import Material
+from bot.ending import end_turn, heard_at
 from bot.errors import ToolError
 from bot.groups.parting import give_up_part, member_of
 from bot.groups.team import acting
