@@ -12,12 +12,13 @@ from typing import Any
 
 from bot.history import beginning, conversation, earlier, heard, in_view
 from bot.inventory import TOOL, Inventory, inventory, inventory_parts
+from bot.knowing import Knowledge, knowledge, knowledge_parts, part
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.patrolling import KIND, instructions, is_patrol
 from bot.quoting import plain, untagged
 from bot.recalling import recalled, recalled_lines
 from bot.rules import EVERY, Rules
-from bot.surroundings import Surroundings, around, surrounding_parts
+from bot.surroundings import ROSTER, Surroundings, around, surrounding_parts
 from memory import blocks, groups, inbox, messages, summaries, turns
 from memory.agents import Agent
 from memory.archival import Entry
@@ -77,6 +78,8 @@ class Material:
     """What there is in working memory; None as long as nothing was gathered, and for an agent without it."""
     around: Surroundings | None = None
     """Who else is there, what happened, what waits for the agent; None as long as nothing was gathered."""
+    known: Knowledge = field(default_factory=Knowledge)
+    """What was learned."""
     used: Mapping[str, datetime] = field(default_factory=dict)
     """When tools whose rules remember it were called last, in earlier turns."""
     part: Part | None = None
@@ -145,10 +148,9 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         history=tuple(history),
         compacted=compacted,
         kept=inventory(rows, turn, material.agent),
+        known=knowledge(rows, turn),
     )
-    if is_patrol(
-        turn.place
-    ):  # what is left for the agent waits for people's turns, and nothing comes to mind by itself
+    if is_patrol(turn.place):  # what is left for the agent waits for people's turns; nothing comes to mind by itself
         return found
     reminded = recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)
     return replace(found, around=around(rows, turn), recalled=tuple(reminded))
@@ -290,10 +292,16 @@ def _tail(material: Material) -> str:
     if material.recalled:
         lines = plain(recalled_lines(material.recalled))
         parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')
-    quoted = [*(inventory_parts(material.kept) if material.kept is not None else ())]
-    quoted += surrounding_parts(material.around) if material.around is not None else ()
-    parts += [f'<quoted from="{origin}">\n{plain(lines)}\n</quoted>' for origin, lines in quoted]
+    parts += [part(origin, plain(lines)) for origin, lines in _around(material)]
     return "\n\n".join(parts)
+
+
+def _around(material: Material) -> Iterable[tuple[str, str]]:
+    """What is kept, what is around the turn, then what was learned, as far as the roster leaves room for it."""
+    kept = [] if material.kept is None else list(inventory_parts(material.kept))
+    found = [] if material.around is None else list(surrounding_parts(material.around))
+    roster = next((part(*each) for each in found if each[0] == ROSTER), "")
+    return [*kept, *found, *knowledge_parts(material.known, roster)]
 
 
 def _render_current(material: Material) -> Iterable[Message]:

@@ -50,6 +50,7 @@ WORDS = {
     "working": "what agents keep for some minutes from talks with you",
     "jobs": "times at which something is to be said to you",
     "activity": "notes of what agents did in talks with you",
+    "facts": "what agents learned from you, and talks with you alone in short",
     "coordination": "tasks and notes of agents from talks with you",
     "summaries": "summaries of talks with you alone",
     "admission": "your being let in, and your asking for it",

@@ -22,6 +22,7 @@ SHOWN_FOR = timedelta(hours=24)
 MOST_EVENTS, MOST_OWN = 20, 3
 """Events that are shown, and how many of them may be the agent's own."""
 _PASSED = 200  # of its own newest ones, most of them messages of this very place
+ROSTER = "who else is here"
 ROSTER_CHARACTERS = 480
 """Of all its lines together, about 130 tokens: with the facts, 330 are for both."""
 _MOST_TASKS, _MOST_HANDOFFS = 5, 5
@@ -83,7 +84,7 @@ def _worth_telling(event: Event, turn: Turn) -> bool:
 def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, str]]:
     """The parts of a prompt's tail: where each is quoted from, and its lines."""
     if found.others:
-        yield "who else is here", "\n".join(roster_lines(found.others, found.at))
+        yield ROSTER, "\n".join(roster_lines(found.others, found.at))
     if found.missed is not None:
         yield "what happened while you were away", "\n".join(catch_up_lines(found.missed))
     if found.events:

@@ -34,6 +34,8 @@ ErasureId = NewType("ErasureId", int)
 TaskId = NewType("TaskId", int)
 ReminderId = NewType("ReminderId", int)
 EventId = NewType("EventId", int)
+FactId = NewType("FactId", int)
+SessionId = NewType("SessionId", int)
 
 _EPOCH_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
 _SEQUENCE_BITS = 12

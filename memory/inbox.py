@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memory import messages
+from memory import facts, messages
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
@@ -133,10 +133,12 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
 def _apply_edit(tx: Tx, arrival: Arrival) -> tuple[TurnId | None, MessageId | None]:
     """The running turn whose words it changed, and the message if something stored from it went."""
     old = messages.by_external(tx, arrival.source, arrival.subject)
+    learners = [] if old is None else facts.learners(tx, old.id)
     changed = messages.edit_heard(tx, arrival.source, arrival.subject, arrival.text, arrival.at)
     if old is None or changed is None:
         return None, None
     forgot = follow_edit(tx, old, changed.text, arrival.at)
+    facts.relearn(tx, changed, learners, arrival.at)
     return _running_turn(tx, changed.id), changed.id if forgot else None
 
 

@@ -9,7 +9,7 @@ from tests.bot.parts import call, says
 
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]
 ORDERS = ["remember", "label", "note", "find", "list", "read", "add", "forget", "tell", "whisper", "show", "fail"]
-ORDERS += ["set", "move", "query", "arrange", "keep"]
+ORDERS += ["set", "move", "query", "arrange", "keep", "I love"]
 QUESTIONS = ["who cures teeth?", "what is cooked?"]
 """Not one of the words is in them."""
 
@@ -47,7 +47,7 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
                 call("context", "1", operation="append", label=label, content=words)
                 for label in ("human", "scratchpad", "persona")
             ][:2]
-        case "set" | "move" | "query" | "arrange" | "keep":
+        case "set" | "move" | "query" | "arrange" | "keep" | "I":
             return _block_calls(order, words)
         case "find":
             return [
@@ -82,6 +82,8 @@ def _block_calls(order: str, words: str) -> list[Call]:
     """What is done to fields, to blocks as wholes, and asked about both; and what agents arrange with each other."""
     if order == "keep":
         return _keeping(words)
+    if order == "I":
+        return []  # something is learned of whoever says so
     if order == "arrange":
         return [
             call("coord", "1", operation="assign", content=words, agent="Other"),

@@ -47,11 +47,12 @@ def test_what_is_said_to_one_person_alone_changes_nothing_anywhere_else(world: W
         ("set", "move", "query", "remember"),
         ("arrange", "tell", "arrange"),
         ("keep", "tell", "keep"),
+        ("I love", "find", "I love"),
     ],
 )
 def test_whatever_ann_has_done_with_her_secret_nobody_finds_a_trace_of_it(told: tuple[str, ...]) -> None:
     one, other = compared(
-        world_of(ANNS, told, "find", "list", "tell", *[each for each in ("arrange", "keep") if each in told])
+        world_of(ANNS, told, "find", "list", "tell", *[each for each in ("arrange", "keep", "I love") if each in told])
     )
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret
@@ -74,6 +75,7 @@ def _anything(_scope: Scope, _row: Audience) -> bool:
         ("memory.audience.Scope.sql", _everything, ("remember",)),
         ("memory.audience.Scope.sql", _everything, ("arrange",)),
         ("memory.audience.Scope.sql", _everything, ("keep",)),
+        ("memory.audience.Scope.sql", _everything, ("I love",)),
         ("memory.audience.Scope.may_use", _anything, ("tell",)),
         ("memory.audience.Scope.may_use", _anything, ("fail",)),
     ],

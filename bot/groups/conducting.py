@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot import context, events, moves
+from bot import context, events, learning, moves
 from bot.context import Material
 from bot.groups import speaking
 from bot.groups.parting import begin_part
@@ -163,6 +163,7 @@ class Conductor:
                 self._begin_again(tx, fresh)
                 return False
             speaking.write(tx, fresh, speaking.Spoken(say.words, sight.team), self._kit.package, now)
+            learning.learn(tx, fresh, self._kit.tools, now)
             groups.end(tx, turn.id, say.outcome, now)
             inbox.finish(tx, turn.id, now)
             turns.end(tx, turn.id, "done", now)

@@ -16,6 +16,7 @@ from memory import (
     blocks,
     budgets,
     coordination,
+    facts,
     folders,
     grants,
     groups,
@@ -28,6 +29,7 @@ from memory import (
     presence,
     reminders,
     requests,
+    sessions,
     steering,
     summaries,
     tasks,
@@ -43,7 +45,7 @@ from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.coordination import By
 from memory.database import Tx, as_dict, connect
 from memory.document import SYSTEM, agent_writer
-from memory.ids import GroupId, PersonId, PlaceId
+from memory.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from memory.inbox import Heard
 from memory.jobs import NewJob
 from memory.messages import Said
@@ -238,6 +240,11 @@ def lived(tx: Tx) -> None:
     asked(tx, running)
     admission.set_rule(tx, ANN, admission.Rule.ALLOW, BOB, NOON)
     steering.put(tx, steering.Setting("mode", "discord:10", "open", ANN, NOON))
+    for number, said in enumerate((direct, hall), 1):
+        heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
+        spoken = facts.Source("said", STAR, SessionId(number), heard.id, ANN, heard.audience, heard.trust)
+        facts.learn(tx, [facts.Statement(facts.Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
+    sessions.go_on(tx, running, (direct.message or MessageId(0), hall.message or MessageId(0)), NOON)
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
     budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
@@ -310,7 +317,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
-        "tasks", "events", "activity", "coordination", "summaries", "working",
+        "tasks", "events", "activity", "coordination", "summaries", "working", "facts",
     }  # fmt: skip
 
 
@@ -325,7 +332,7 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     assert {
         "messages", "inbox", "outbox", "archival_entries", "memory_blocks", "turn_steps", "activity_events",
         "coordination_tasks", "handoff_notes", "notable_events", "archive_summaries", "agent_summaries",
-        "constellation_summaries",
+        "constellation_summaries", "facts", "fact_sources",
     } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
     erase(tx, ANN)

@@ -1,0 +1,228 @@
+"""Facts as rows: reading them through a scope, and keeping where they come from."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from memory.audience import Audience, Scope, Trust
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value
+from memory.facts.patterns import Category
+from memory.facts.rules import Statement
+from memory.fulltext import index_text, storable
+from memory.ids import AgentId, FactId, MessageId, PersonId, SessionId, snowflakes
+
+Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
+"""A person said it; a tool gave it; an agent wrote it down; somebody entered it by hand."""
+
+_LABELS = {
+    Category.PREFERENCE: "Preference",
+    Category.PATTERN: "Project",
+    Category.HABIT: "Habit",
+    Category.LESSON: "Lesson",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement comes from. `message` holds its words; None: by hand."""
+
+    origin: Origin
+    agent: AgentId
+    session: SessionId
+    message: MessageId | None
+    person: PersonId | None
+    audience: Audience
+    trust: Trust
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One learned statement. `speaker` is the name under which it was said first; empty when no person said it."""
+
+    id: FactId
+    agent: AgentId
+    category: Category
+    text: str
+    person: PersonId | None
+    speaker: str
+    reinforcements: int
+    shared: bool
+    confirmed_by: tuple[AgentId, ...]
+    by_person: bool
+    """Whether a person said or entered it, not only a tool or an agent."""
+    superseded: bool
+    audience: Audience
+    trust: Trust
+    created_at: datetime
+    last_seen: datetime
+
+    @property
+    def label(self) -> str:
+        """What kind of thing it is, in a word."""
+        return _LABELS[self.category]
+
+    @property
+    def worth(self) -> int:
+        """How often it was said, and by how many agents learned."""
+        return self.reinforcements + max(0, len(self.confirmed_by) - 1)
+
+
+_COLUMNS = """f.*, coalesce((SELECT m.speaker FROM fact_sources s JOIN messages m ON m.id = s.message_id
+    WHERE s.fact_id = f.id AND m.role = 'user' ORDER BY s.id LIMIT 1), '') AS speaker,
+  EXISTS (SELECT 1 FROM fact_sources s WHERE s.fact_id = f.id AND s.origin IN ('said', 'hand')) AS by_person"""
+_RANK = f"f.trust >= {int(Trust.APPROVED)} DESC"
+_BY_WORTH = "json_array_length(f.confirmed_by) DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
+
+
+def get(rows: Rows, identifier: FactId, scope: Scope) -> Fact | None:
+    """One fact that holds, where it may be used."""
+    condition, parameters = scope.sql("f.audience")
+    sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.id = ? AND f.superseded_by IS NULL AND {condition}"
+    row = rows.one(sql, (identifier, *parameters))
+    return None if row is None else to_fact(row)
+
+
+def of_subject(rows: Rows, source: Source) -> list[Fact]:
+    """What an agent knows from somebody in one audience: what a new statement is compared with."""
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ? AND f.person_id IS ?
+              AND f.superseded_by IS NULL ORDER BY f.id"""
+    return [to_fact(row) for row in rows.all(sql, (source.agent, source.audience, source.person))]
+
+
+def shared_in(rows: Rows, audience: Audience) -> list[Fact]:
+    """What all agents know in one audience."""
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.shared_at IS NOT NULL AND f.superseded_by IS NULL
+              AND f.audience = ? ORDER BY f.id"""
+    return [to_fact(row) for row in rows.all(sql, (audience,))]
+
+
+def known_to(
+    rows: Rows, agent: AgentId, scope: Scope, limit: int, person: PersonId | None = None, until: datetime | None = None
+) -> list[Fact]:
+    """What an agent alone learned, the weightiest first; what `person` said before what others did."""
+    condition, parameters = scope.sql("f.audience")
+    order = f"{_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.superseded_by IS NULL AND f.shared_at IS NULL
+              AND f.created_at <= ? AND {condition} ORDER BY {order} LIMIT ?"""
+    moment = "~" if until is None else to_text(until)
+    return [to_fact(row) for row in rows.all(sql, (agent, moment, *parameters, person, limit))]
+
+
+def known_to_all(rows: Rows, scope: Scope, limit: int, until: datetime | None = None) -> list[Fact]:
+    """What all agents know, the weightiest first."""
+    condition, parameters = scope.sql("f.audience")
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.shared_at IS NOT NULL AND f.superseded_by IS NULL
+              AND f.created_at <= ? AND {condition} ORDER BY {_RANK}, {_BY_WORTH} LIMIT ?"""
+    moment = "~" if until is None else to_text(until)
+    return [to_fact(row) for row in rows.all(sql, (moment, *parameters, limit))]
+
+
+def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:
+    """Facts for people: of one agent or all, of some people or all; the weightiest first, 200 at most."""
+    condition, parameters = scope.sql("f.audience")
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.superseded_by IS NULL AND {condition}
+              AND (? IS NULL OR f.agent_id = ?)
+              AND (? = '[]' OR f.person_id IN (SELECT value FROM json_each(?))) ORDER BY {_BY_WORTH} LIMIT 200"""
+    marks = json.dumps(list(people))
+    return [to_fact(row) for row in rows.all(sql, (*parameters, agent, agent, marks, marks))]
+
+
+def add(tx: Tx, said: Statement, source: Source, now: datetime) -> FactId:
+    """Keep a statement as a new fact."""
+    identifier, text, at = FactId(snowflakes.next()), storable(said.text), to_text(now)
+    values: dict[str, Value] = {
+        "id": identifier,
+        "agent_id": source.agent,
+        "category": said.category.value,
+        "fact": text,
+        "person_id": source.person,
+        "audience": source.audience,
+        "trust": int(source.trust),
+        "created_at": at,
+        "last_seen": at,
+        "search_text": index_text(text),
+    }
+    tx.insert("facts", values)
+    add_source(tx, identifier, text, source, now)
+    return identifier
+
+
+def add_source(tx: Tx, fact: FactId, text: str, source: Source, now: datetime) -> int:
+    """Note once more where a fact comes from; gives in how many sessions it was said. One message counts once."""
+    known = "SELECT 1 FROM fact_sources WHERE fact_id = ? AND message_id = ?"
+    if source.message is None or tx.one(known, (fact, source.message)) is None:
+        values: dict[str, Value] = {
+            "id": snowflakes.next(),
+            "fact_id": fact,
+            "origin": source.origin,
+            "session_id": source.session,
+            "message_id": source.message,
+            "wording": storable(text),
+            "search_text": index_text(text),
+            "audience": source.audience,
+            "trust": int(source.trust),
+            "at": to_text(now),
+        }
+        tx.insert("fact_sources", values)
+    sql = """UPDATE facts SET last_seen = max(last_seen, ?), trust = min(trust, ?), reinforcements =
+             (SELECT count(DISTINCT session_id) FROM fact_sources WHERE fact_id = facts.id) WHERE id = ?"""
+    tx.run(sql, (to_text(now), int(source.trust), fact))
+    row = tx.one("SELECT reinforcements FROM facts WHERE id = ?", (fact,))
+    return 0 if row is None else int(row[0])
+
+
+def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:
+    """A newer fact says otherwise."""
+    sql = """UPDATE facts SET superseded_by = ?, shared_at = NULL, confirmed_by = '[]'
+             WHERE id IN (SELECT value FROM json_each(?))"""
+    tx.run(sql, (new, json.dumps(list(old))))
+
+
+def set_confirmed(tx: Tx, fact: FactId, by: Sequence[AgentId], now: datetime) -> None:
+    """Let all agents know a fact, as learned by these."""
+    sql = "UPDATE facts SET shared_at = coalesce(shared_at, ?), confirmed_by = ? WHERE id = ?"
+    tx.run(sql, (to_text(now), json.dumps(list(by)), fact))
+
+
+def unshare(tx: Tx, found: Sequence[FactId]) -> None:
+    """Let only those who learned them know these facts."""
+    sql = """UPDATE facts SET shared_at = NULL, confirmed_by = '[]'
+             WHERE id IN (SELECT value FROM json_each(?))"""
+    tx.run(sql, (json.dumps(list(found)),))
+
+
+def remove(tx: Tx, found: Sequence[FactId]) -> int:
+    """Take facts away; what they had replaced holds again."""
+    return tx.run("DELETE FROM facts WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(found)),))
+
+
+def forget(tx: Tx, fact: FactId) -> int:
+    """Take a fact away with all that it had replaced, which shall not hold again; how many went."""
+    sql = """WITH RECURSIVE gone(id) AS (
+               SELECT :fact UNION SELECT f.id FROM facts f JOIN gone g ON f.superseded_by = g.id)
+             DELETE FROM facts WHERE id IN gone"""
+    return tx.run(sql, {"fact": fact})
+
+
+def to_fact(row: Row) -> Fact:
+    """A row of `_COLUMNS`."""
+    return Fact(
+        id=FactId(row["id"]),
+        agent=AgentId(row["agent_id"]),
+        category=Category(row["category"]),
+        text=row["fact"],
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        speaker=row["speaker"],
+        reinforcements=row["reinforcements"],
+        shared=row["shared_at"] is not None,
+        confirmed_by=tuple(map(AgentId, json.loads(row["confirmed_by"]))),
+        by_person=bool(row["by_person"]),
+        superseded=row["superseded_by"] is not None,
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        created_at=from_text(row["created_at"]),
+        last_seen=from_text(row["last_seen"]),
+    )

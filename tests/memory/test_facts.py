@@ -1,0 +1,451 @@
+"""Learned facts: what is found in a text, when two say the same, and whose goes when there is no room."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory import facts, inbox, messages
+from memory.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.database import Tx
+from memory.facts import KNOWN, SHARED, Category, Fact, Held, Relation, Room, Source, Statement, Step
+from memory.ids import AgentId, FactId, MessageId, PersonId, SessionId
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, store, taken
+
+MOON = AgentId("agt_moon")
+OWNERS = PersonId("discord:olga")
+PREFERENCE, PATTERN, HABIT, LESSON = Category
+
+
+def said(text: str, category: Category = LESSON, *, corrects: bool = False) -> Statement:
+    return Statement(category, text, corrects)
+
+
+def source(session: int = 1, **change: Any) -> Source:
+    plain = Source("said", STAR, SessionId(session), None, ANN, GUILD, Trust.APPROVED)
+    return replace(plain, **change)
+
+
+def texts(tx: Tx, scope: Scope | None = None) -> list[str]:
+    return sorted(fact.text for fact in facts.listing(tx, scope or Scope(GUILD)))
+
+
+def only(tx: Tx, scope: Scope | None = None) -> Fact:
+    (found,) = facts.listing(tx, scope or Scope(GUILD))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- words and likeness
+
+
+def test_words_are_folded_and_short_ones_left_out() -> None:
+    assert facts.words("User prefers SOLID borders over dashed") == {
+        *("user", "prefers", "solid", "borders", "over", "dashed")
+    }
+    assert facts.words("Note: use TERM_HOVER for all buttons!") >= {"note", "termhover", "buttons"}
+    assert facts.words("a to is the big cat") == {"the", "big", "cat"}
+    assert facts.words("node v8, ÄRGER mit Straße") == {"node", "v8", "ärger", "mit", "strasse"}
+
+
+def test_unspaced_scripts_are_compared_by_pairs() -> None:
+    assert facts.words("緑茶が好き") == {"緑茶", "茶が", "が好", "好き"}
+    assert facts.words("茶") == {"茶"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share"),
+    [
+        ("hello world", "hello world", 1.0),
+        ("hello world", "foo bar", 0.0),
+        ("hello world foo", "hello world bar", 0.5),
+        ("", "", 1.0),
+        ("hello", "", 0.0),
+    ],
+)
+def test_likeness_is_the_share_of_common_words(one: str, other: str, share: float) -> None:
+    assert facts.jaccard(facts.words(one), facts.words(other)) == share
+
+
+def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
+    assert facts.fingerprint("User prefers SOLID!") == facts.fingerprint("user prefers solid")
+    assert facts.fingerprint("user prefers solid") != facts.fingerprint("user prefers dashed")
+    assert facts.fingerprint("私は緑茶が好き") != facts.fingerprint("私は紅茶が好き") != ""
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ("uses PixiJS v8 for rendering", "Uses PixiJS V8 for rendering.", Relation.SAME),
+        ("solid borders over dashed borders", "solid borders instead of dashed borders", Relation.SAME),
+        ("always run tests before committing", "always run the tests before committing", Relation.SAME),
+        ("prefers solid borders", "prefers solid borders everywhere", Relation.SAME),
+        ("prefers dark theme editor", "prefers light theme editor", Relation.OPPOSED),
+        ("prefers a dark theme", "prefers a light theme", Relation.OPPOSED),
+        ("prefers tabs over spaces", "prefers spaces over tabs", Relation.OPPOSED),
+        ("likes green tea", "does not like green tea", Relation.OPPOSED),
+        ("likes green tea", "hates green tea", Relation.OPPOSED),
+        ("always run tests before committing", "never run tests before committing", Relation.OPPOSED),
+        ("uses PixiJS v8 for rendering", "uses PixiJS v7 for rendering", Relation.OPPOSED),
+        ("uses pnpm for packages", "uses npm for packages", Relation.OPPOSED),
+        ("favourite colour is blue", "favourite colour is red", Relation.OPPOSED),
+        ("wants to be called Ann", "wants to be called Bo", Relation.OPPOSED),
+        ("mag keinen Kaffee", "mag Kaffee", Relation.OPPOSED),
+        ("mag helle Farben im Editor", "mag dunkle Farben im Editor", Relation.OPPOSED),
+        ("Lieblingsessen ist Pizza", "Lieblingsessen ist Pasta", Relation.OPPOSED),
+        ("紅茶が好き", "紅茶が嫌い", Relation.OPPOSED),
+        ("likes green tea in the garden", "likes green tea in the kitchen", Relation.OTHER),
+        ("likes cats", "likes dogs", Relation.OTHER),
+        ("prefers tea", "prefers coffee", Relation.OTHER),
+        ("run tests before committing", "the rendering uses PixiJS", Relation.OTHER),
+    ],
+)
+def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Relation) -> None:
+    assert facts.relation(new, old) is expected
+    assert facts.relation(old, new) is expected
+
+
+# ------------------------------------------------------------------------------------------------- what is found
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "statement"),
+    [
+        ("The user prefers solid borders over dashed ones.", PREFERENCE, "prefers solid borders over dashed ones"),
+        ("Changed to solid borders, as the user's request", PREFERENCE, "Changed to solid borders"),
+        ("I really love green tea, but not at night", PREFERENCE, "loves green tea"),
+        ("I don't like mushrooms on my pizza!", PREFERENCE, "does not like mushrooms on their pizza"),
+        ("Hi, my favourite colour is blue.", PREFERENCE, "favourite colour is blue"),
+        ("please call me Annie", PREFERENCE, "wants to be called Annie"),
+        ("Ich mag keinen Kaffee, weil er bitter ist", PREFERENCE, "mag keinen Kaffee"),
+        ("Ich trinke am liebsten grünen Tee.", PREFERENCE, "trinkt am liebsten grünen Tee"),
+        ("Mein Lieblingsessen ist Pizza", PREFERENCE, "Lieblingsessen ist Pizza"),
+        ("私は紅茶が好きです。", PREFERENCE, "紅茶が好き"),
+        ("This codebase uses PixiJS v8 for rendering", PATTERN, "uses PixiJS v8 for rendering"),
+        ("Theme tokens are defined in packages/shared.", PATTERN, "Theme tokens are defined in packages/shared"),
+        ("Always use TERM_HOVER for buttons", PATTERN, "Always use TERM_HOVER for buttons"),
+        ("Unser Projekt nutzt pnpm für Pakete", PATTERN, "nutzt pnpm für Pakete"),
+        ("このプロジェクトはpnpmを使っています。", PATTERN, "pnpmを使っています"),
+        ("Always run tests before committing.", HABIT, "Always run tests before committing"),
+        ("I usually water the plants on Monday", HABIT, "usually water the plants on Monday"),
+        ("Immer die Tests laufen lassen, bevor du pushst", HABIT, "Immer die Tests laufen lassen, bevor du pushst"),
+        ("毎朝コーヒーを飲みます", HABIT, "毎朝コーヒーを飲みます"),
+        ("Note: these errors should not be fixed", LESSON, "these errors should not be fixed"),
+        ("- the type errors are pre-existing", LESSON, "the type errors are pre-existing"),
+        ("Achtung: der Server startet langsam", LESSON, "der Server startet langsam"),
+        ("注意：サーバーの起動は遅い", LESSON, "サーバーの起動は遅い"),
+    ],
+)
+def test_what_people_say_is_found(text: str, category: Category, statement: str) -> None:
+    assert facts.statements(text, own=True) == [Statement(category, statement)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the user likes it",
+        "I like that idea",
+        "It is important to check the weather",
+        "do you think I like tea?",
+        "If I like tea I buy it",
+        "> I like coffee\nok",
+        "```\nNote: a comment in code\n```",
+        'She said "I like big red dogs" yesterday',
+        "I wonder whether the project uses pnpm",
+        "we use it",
+        "",
+        "ok thanks",
+    ],
+)
+def test_what_says_nothing_lasting_is_left(text: str) -> None:
+    assert facts.statements(text, own=True) == []
+
+
+def test_only_a_persons_own_words_speak_of_that_person() -> None:
+    assert facts.statements("I like green tea. Ich mag Tee. 紅茶が好きです。", own=False) == []
+    assert facts.statements("The user likes green tea.", own=False) == [Statement(PREFERENCE, "likes green tea")]
+
+
+def test_a_statement_is_taken_once_and_only_so_many_of_one_text() -> None:
+    assert len(facts.statements("I like green tea. i like GREEN tea!", own=True)) == 1
+    many = "\n".join(f"Note: lesson number {number} of twenty" for number in range(20))
+    assert [each.text for each in facts.statements(many, own=True)] == [
+        f"lesson number {number} of twenty" for number in range(10)
+    ]
+
+
+def test_a_long_statement_ends_with_a_whole_word() -> None:
+    (found,) = facts.statements("Note: " + "wonderful " * 20, own=True)
+    assert found.text == " ".join(["wonderful"] * 12)
+    assert len(found.text) <= facts.LONGEST
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["No, I prefer the light theme", "That's wrong. I prefer the light theme", "Actually I prefer the light theme"],
+)
+def test_a_correction_is_known_as_one(text: str) -> None:
+    assert facts.statements(text, own=True) == [Statement(PREFERENCE, "prefers the light theme", corrects=True)]
+    assert not facts.statements("I prefer the light theme", own=True)[0].corrects
+
+
+# ------------------------------------------------------------------------------------------------- what is learned
+
+
+def test_something_new_is_added_and_the_same_reinforced_in_another_session() -> None:
+    tx = store()
+    for number, text in enumerate(["use TERM_HOVER for all buttons", "Use term_hover for all buttons!"], 1):
+        facts.learn(tx, [said(text)], source(number), NOON)
+    facts.learn(tx, [said("run the tests before committing")], source(2), NOON)
+    assert {(fact.text, fact.reinforcements) for fact in facts.listing(tx, Scope(GUILD))} == {
+        ("use TERM_HOVER for all buttons", 2),
+        ("run the tests before committing", 1),
+    }
+
+
+def test_the_same_session_reinforces_once_however_it_is_put() -> None:
+    tx = store()
+    for text in (
+        "solid borders over dashed borders",
+        "solid borders instead of dashed borders",
+        "SOLID borders over dashed borders",
+    ):
+        facts.learn(tx, [said(text)], source(1), NOON)
+    assert (only(tx).text, only(tx).reinforcements) == ("solid borders over dashed borders", 1)
+
+
+def test_too_few_words_are_skipped() -> None:
+    tx = store()
+    assert [each.step for each in facts.learn(tx, [said("use solid")], source(), NOON)] == [Step.SKIP]
+    facts.learn(
+        tx,
+        [said("likes tea", PREFERENCE), said("紅茶が好き", PREFERENCE), said("サーバーの起動は遅い")],
+        source(),
+        NOON,
+    )
+    assert len(texts(tx)) == 3
+
+
+def test_a_contradiction_replaces_instead_of_reinforcing_and_holds_no_more_nowhere() -> None:
+    tx = store()
+    facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(1), NOON)
+    facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(2), NOON)
+    assert (only(tx).text, only(tx).reinforcements) == ("prefers light theme editor", 1)
+
+
+@pytest.mark.parametrize("origin", ["tool", "agent"])
+def test_what_the_person_said_wins_over_tools_and_agents(origin: Any) -> None:
+    tx = store()
+    facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(1), NOON)
+    (found,) = facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(2, origin=origin), NOON)
+    assert (found.step, texts(tx)) == (Step.REFUSE, ["prefers dark theme editor"])
+    facts.learn(tx, [said("uses node 18 here")], source(2, origin=origin), NOON)
+    facts.learn(tx, [said("uses node 20 here")], source(3), NOON)
+    assert texts(tx) == ["prefers dark theme editor", "uses node 20 here"]
+
+
+def test_a_correction_replaces_what_was_learned_of_the_same_thing() -> None:
+    tx = store()
+    facts.learn(tx, [said("likes apple cake with cream", PREFERENCE)], source(1), NOON)
+    facts.learn(tx, [said("likes cherry cake with cream", PREFERENCE)], source(1), NOON)
+    assert len(texts(tx)) == 2
+    facts.learn(tx, [said("likes lemon cake with cream", PREFERENCE, corrects=True)], source(1), NOON)
+    assert texts(tx) == ["likes lemon cake with cream"]
+
+
+def test_nobody_confirms_or_contradicts_what_somebody_else_said() -> None:
+    tx = store()
+    for number, person in enumerate((ANN, BOB, OWNERS)):
+        facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(number, person=person), NOON)
+    facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(9, person=BOB), NOON)
+    assert texts(tx) == ["prefers dark theme editor", "prefers dark theme editor", "prefers light theme editor"]
+    assert {fact.reinforcements for fact in facts.listing(tx, Scope(GUILD))} == {1}
+
+
+def test_nothing_passes_from_one_audience_to_another() -> None:
+    tx, alone = store(), person_audience(ANN)
+    other = Audience("guild:discord:2")
+    for number, audience in enumerate((alone, GUILD, other, OWNER)):
+        facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(number, audience=audience), NOON)
+    facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(9, audience=alone), NOON)
+    assert [fact.reinforcements for fact in facts.listing(tx, Scope(GUILD))] == [1]
+    assert texts(tx, Scope(GUILD)) == texts(tx, Scope(other)) == ["prefers dark theme editor"]
+    assert texts(tx, Scope(alone)) == ["prefers light theme editor"]
+    assert "prefers light theme editor" not in texts(tx, Scope(OWNER))
+    assert texts(tx, Scope(Audience("public"))) == []
+
+
+def test_a_fact_has_the_lowest_trust_of_its_sources() -> None:
+    tx = store()
+    facts.learn(tx, [said("the server starts slowly")], source(1, trust=Trust.OWNER), NOON)
+    facts.learn(tx, [said("the server starts slowly")], source(2, trust=Trust.WEB, origin="tool"), NOON)
+    assert only(tx).trust is Trust.WEB
+
+
+# ---------------------------------------------------------------------------------------------- what all agents know
+
+
+def repeated(tx: Tx, text: str, sessions: Iterable[int], **change: Any) -> None:
+    for number in sessions:
+        facts.learn(tx, [said(text)], source(number, **change), NOON + timedelta(minutes=number))
+
+
+def test_what_was_said_in_three_sessions_is_known_to_all_agents() -> None:
+    tx = store()
+    repeated(tx, "the server starts slowly", [1, 2, 2, 2])
+    assert facts.known_to_all(tx, Scope(GUILD), 9) == []
+    repeated(tx, "the server starts slowly", [3])
+    (shared,) = facts.known_to_all(tx, Scope(GUILD), 9)
+    assert (shared.reinforcements, shared.confirmed_by) == (3, (STAR,))
+    assert facts.known_to(tx, STAR, Scope(GUILD), 9) == []  # it is not told twice
+    assert facts.known_to_all(tx, Scope(person_audience(ANN)), 9) == []
+
+
+def test_another_agent_that_learns_the_same_confirms_it() -> None:
+    tx = store()
+    repeated(tx, "the server starts slowly", [1, 2, 3])
+    repeated(tx, "the server starts slowly", [4, 5, 6, 7], agent=MOON)
+    (shared,) = facts.known_to_all(tx, Scope(GUILD), 9)
+    assert shared.confirmed_by == (STAR, MOON)
+    assert facts.confirm(tx, shared, MOON, NOON) is False
+    assert facts.confirm(tx, shared, AgentId("agt_sun"), NOON) is True
+
+
+def test_there_is_room_for_twenty_and_the_newest_comes_in() -> None:
+    tx = store()
+    for number in range(25):
+        person = PersonId(f"discord:p{number % 5}")
+        repeated(tx, f"the server{number} starts slowly{number}", [1, 2, 3], person=person)
+    shared = [fact.text for fact in facts.known_to_all(tx, Scope(GUILD), 99)]
+    assert len(shared) == SHARED.all
+    assert "the server24 starts slowly24" in shared
+    assert "the server0 starts slowly0" not in shared
+    assert len(texts(tx)) == 25  # who learned it knows it still
+
+
+def test_what_no_longer_stands_in_three_sessions_is_not_shared() -> None:
+    tx = store()
+    rows = [taken(tx, number, "the server starts slowly") for number in range(3)]
+    for number, row in enumerate(rows):
+        facts.learn(tx, [said("the server starts slowly")], source(number, message=row.message), NOON)
+    assert len(facts.known_to_all(tx, Scope(GUILD), 9)) == 1
+    messages.redact(tx, [rows[1].message or MessageId(0)], NOON)
+    assert facts.known_to_all(tx, Scope(GUILD), 9) == []
+    assert only(tx).reinforcements == 2
+
+
+# ---------------------------------------------------------------------------------------------------- whose goes
+
+
+def held(number: int, person: str, trust: Trust = Trust.APPROVED, worth: int = 1, **more: Any) -> Held:
+    return Held(FactId(number), PersonId(person), trust, worth, NOON + timedelta(minutes=number), **more)
+
+
+def test_the_least_reinforced_goes_and_of_those_the_oldest_but_never_the_newest() -> None:
+    room = Room(3, 3, 3)
+    found = [held(1, "ann", worth=2), held(2, "ann"), held(3, "ann"), held(4, "ann")]
+    assert facts.victims(found, FactId(4), room) == [2]
+    reinforced = [held(1, "ann", worth=5), held(2, "ann", worth=2), held(3, "ann", worth=3), held(4, "ann")]
+    assert facts.victims(reinforced, FactId(4), room) == [2]
+
+
+def test_what_does_not_hold_any_more_goes_first_and_what_all_know_last() -> None:
+    room = Room(2, 2, 2)
+    assert facts.victims([held(1, "a"), held(2, "a", worth=9, spent=True), held(3, "a")], FactId(3), room) == [2]
+    assert facts.victims([held(1, "a", shared=True), held(2, "a", worth=9), held(3, "a")], FactId(3), room) == [2]
+
+
+def test_a_stranger_pushes_out_strangers_and_never_the_partner() -> None:
+    room = Room(6, 4, 3)
+    partners = [held(number, "olga", Trust.OWNER) for number in range(4)]
+    strangers = [held(10, "bob", worth=9), held(11, "bob", worth=9), held(12, "eve")]
+    assert facts.victims([*partners, *strangers], FactId(12), room) == [10]
+    assert facts.victims([*partners, *strangers, held(13, "olga", Trust.OWNER)], FactId(13), room) == [0, 10]
+    many = [held(number, "eve") for number in range(20, 24)]
+    assert facts.victims([*partners[:1], *many], FactId(23), room) == [20]
+
+
+def test_a_stranger_who_talks_much_leaves_the_partners_facts_alone() -> None:
+    tx = store()
+    partner = {"person": OWNERS, "trust": Trust.OWNER}
+    for number in range(60):
+        repeated(tx, f"partner{number} lesson{number} kept{number}", [1], **partner)
+        assert f"partner{number} lesson{number} kept{number}" in texts(tx)
+    mine = [text for text in texts(tx) if text.startswith("partner")]
+    assert len(mine) == KNOWN.partner
+    for number in range(30):
+        for stranger in "xyz":
+            text = f"{stranger}{number} lesson{number} noise{number}"
+            repeated(tx, text, [2], person=PersonId(stranger), trust=Trust.STRANGER)
+            assert text in texts(tx)
+    assert [text for text in texts(tx) if text.startswith("partner")] == mine
+    assert len(texts(tx)) == KNOWN.all
+
+
+def test_what_the_web_said_to_the_partner_is_not_the_partners_word() -> None:
+    tx = store()
+    repeated(tx, "partner lesson is kept", [1], person=OWNERS, trust=Trust.OWNER)
+    for number in range(60):
+        text = f"web{number} lesson{number} noise{number}"
+        repeated(tx, text, [2], person=OWNERS, trust=Trust.WEB, origin="tool")
+    assert "partner lesson is kept" in texts(tx)
+    assert len(texts(tx)) == 1 + KNOWN.other
+
+
+# ------------------------------------------------------------------------------------- what follows words taken back
+
+
+def learned_from(tx: Tx, number: int, text: str, **change: Any) -> MessageId:
+    row = taken(tx, number, text)
+    assert row.message is not None
+    facts.learn(tx, facts.statements(text, own=True), source(number, message=row.message, **change), NOON)
+    return row.message
+
+
+def test_a_fact_goes_with_the_last_message_that_said_it_and_has_the_words_of_the_oldest_left() -> None:
+    tx = store()
+    first = learned_from(tx, 1, "I prefer solid borders over dashed borders")
+    second = learned_from(tx, 2, "I prefer solid borders instead of dashed borders")
+    assert only(tx).text == "prefers solid borders over dashed borders"
+    messages.redact(tx, [first], NOON)
+    assert (only(tx).text, only(tx).reinforcements) == ("prefers solid borders instead of dashed borders", 1)
+    assert tx.all("SELECT 1 FROM facts_fts WHERE facts_fts MATCH 'over'") == []
+    assert len(tx.all("SELECT 1 FROM facts_fts WHERE facts_fts MATCH 'instead'")) == 1
+    messages.narrow(tx, [second], person_audience(ANN))
+    assert texts(tx) == []
+    assert tx.all("SELECT 1 FROM facts_fts WHERE facts_fts MATCH 'instead'") == []
+
+
+def test_when_the_newer_word_is_taken_back_the_older_holds_again() -> None:
+    tx = store()
+    learned_from(tx, 1, "I prefer a dark theme")
+    newer = learned_from(tx, 2, "I prefer a light theme")
+    assert texts(tx) == ["prefers a light theme"]
+    messages.redact(tx, [newer], NOON)
+    assert texts(tx) == ["prefers a dark theme"]
+
+
+def test_what_is_forgotten_goes_with_all_that_it_had_replaced() -> None:
+    tx = store()
+    for number, theme in enumerate(["dark", "light", "dark"], 1):
+        learned_from(tx, number, f"I prefer a {theme} theme")
+    assert facts.forget(tx, only(tx).id) == 3
+    assert tx.all("SELECT 1 FROM facts") == tx.all("SELECT 1 FROM fact_sources") == []
+
+
+def test_after_an_edit_the_new_words_are_learned_by_who_learned_the_old_ones() -> None:
+    tx = store()
+    learned_from(tx, 1, "I prefer a dark theme")
+    change = {"kind": "edit", "external_id": "1@2", "subject": "1", "at": NOON + timedelta(minutes=1)}
+    inbox.accept(tx, arrival(1, "I love apple cake", **change), NOON)
+    assert texts(tx) == ["loves apple cake"]
+    inbox.accept(tx, arrival(1, "", kind="delete", external_id="1!", subject="1"), NOON)
+    assert texts(tx) == []
+
+
+def test_the_same_message_teaches_once() -> None:
+    tx = store()
+    message = learned_from(tx, 1, "I prefer a dark theme")
+    facts.learn(tx, facts.statements("I prefer a dark theme", own=True), source(2, message=message), NOON)
+    assert only(tx).reinforcements == 1
