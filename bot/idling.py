@@ -1,18 +1,20 @@
-"""What passes by itself: agents that nobody talked to are not active any more, and old activity is forgotten."""
+"""What passes by itself: agents and sessions without a turn for 30 minutes, and activity that is old."""
 
 import asyncio
+import functools
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.retrying import until_stored
-from memory import activity, presence
+from memory import activity, presence, sessions
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Rows
 from memory.faults import commit_point
-from memory.ids import ConstellationId
+from memory.ids import ConstellationId, SessionId
 
 _IDLE = commit_point("activity.idle")
+_SESSION = commit_point("session.end")
 _FORGET = commit_point("activity.forget")
 
 _LOOK_SECONDS = 60.0
@@ -34,17 +36,20 @@ class IdleWatch:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Write down who is not active any more, and forget what is too old."""
+        """Write down who is not active any more and what sessions were about, and forget what is too old."""
         now = self.clock()
         oldest = now - self.kept if self.kept is not None else None
 
-        def due(rows: Rows) -> tuple[bool, bool]:
-            return presence.any_idle(rows, now), oldest is not None and activity.any_before(rows, oldest)
+        def due(rows: Rows) -> tuple[bool, bool, list[SessionId]]:
+            old = oldest is not None and activity.any_before(rows, oldest)
+            return presence.any_idle(rows, now), old, sessions.over(rows, now)
 
         async with self.constellations.use(self.house) as database:
-            idle, old = await database.read(due)
+            idle, old, over = await database.read(due)
             if idle:
                 await database.write(_IDLE, lambda tx: presence.deactivate_idle(tx, now))
+            for session in over:
+                await database.write(_SESSION, functools.partial(sessions.put_in_short, identifier=session))
             if old and oldest is not None:
                 moment: datetime = oldest
                 await database.write(_FORGET, lambda tx: activity.forget_before(tx, moment))

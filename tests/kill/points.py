@@ -51,6 +51,7 @@ EXEMPT = {
     "compaction.model": "asks for a summary after an answer",
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",
     "activity.idle": "once a minute: who is not active any more",
+    "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",
     "coordination.arrange": "`/coord` and `carina coord`",
     "steering.decide": "`/mode channel`, `/route`, `/source` and `carina source`",

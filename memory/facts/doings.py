@@ -1,0 +1,124 @@
+"""What was done, as a text says it: in short, decisions, files and links, commits, what is left. Rules alone; pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+MOST_DECISIONS, MOST_LEFT, MOST_COMMITS, MOST_FILES = 5, 3, 5, 10
+_LINE = 150
+"""Characters of a decision or of what is left."""
+_WHAT = 200
+_SEGMENTS = 3  # of a path that are shown
+
+_SUMMARY = re.compile(r"^\W*(?:summary|zusammenfassung)\W*:\s*(?P<x>.{3,})$", re.IGNORECASE | re.MULTILINE)
+_HERE = re.compile(
+    r"here(?:['’]s| is) what (?:i|we) (?:did|changed|built|implemented|created)\s*[:.]?\s*(?P<x>[^\n]{10,200})",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_DECISION = re.compile(
+    r"\b(?:changed|switched|moved)\b.+?\b(?:to|from)\b"
+    r"|\b(?:used?|chose|picked|decided|switched|went)\b.+?\b(?:instead of|over|rather than|for)\b"
+    r"|\b(?:geändert|gewählt|entschieden|umgestellt)\b|\bstatt\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|for (?:consistency|better|cleaner|proper)|weil|damit|denn)\b", re.IGNORECASE
+)
+_LEFT = re.compile(
+    r"^(?:todo|fixme|unfinished|remaining|still (?:need|to do)|left to do"
+    r"|offen|noch zu tun|es fehlt noch)\b[\s:]*(?P<x>.*)",
+    re.IGNORECASE,
+)
+_PENDING = re.compile(
+    r"\b(?:remains?|still|not yet|have(?:n['’]t| not)|noch)\b.*"
+    r"\b(?:unstaged|uncommitted|unfinished|incomplete|pending|offen|unfertig)\b",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(
+    r"^(?:next steps?|next|follow-?ups?|todo|remaining|still need(?: to)?"
+    r"|nächste schritte|als nächstes)\s*[:-]\s*(?P<x>.+)",
+    re.IGNORECASE,
+)
+_COMMIT = re.compile(
+    r"\bcommit(?:s|ted)?\b[\s:`'\"(]*(?P<one>[0-9a-f]{7,40})\b|\[[\w/.-]+ (?P<two>[0-9a-f]{7,40})\]", re.IGNORECASE
+)
+_LINK = re.compile(r"https?://[^\s<>()\"'`\]]+")
+_PATH = re.compile(r"(?<![\w/:.])(?:~|\.{1,2})?/?(?:[\w.@-]+/)+[\w@-][\w.@-]*\.\w{1,8}\b|`(?P<named>[\w@-]+\.\w{1,8})`")
+_END = re.compile(r"(?<=[.!?。！？])\s|(?<=[。！？])")
+
+
+def in_short(asked: str, answers: Iterable[str]) -> str:
+    """What it was about: as the answers say it themselves, else what was asked and what was answered last."""
+    told = [text for text in answers if text.strip()]
+    for pattern in (_SUMMARY, _HERE):
+        for text in reversed(told):
+            if (match := pattern.search(text)) is not None:
+                return _cut(match["x"], _WHAT)
+    parts = [first_sentence(asked), first_sentence(told[-1]) if told else ""]
+    return " — ".join(_cut(part, _WHAT // 2 - 2) for part in parts if part)
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, as one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(_END.split(lines[0], maxsplit=1)[0].split()) if lines else ""
+
+
+def decisions(text: str) -> list[str]:
+    """Lines that say what was chosen, or why."""
+    found = (
+        _BULLET.sub("", line).strip()
+        for line in text.splitlines()
+        if _DECISION.search(line) or (_BULLET.match(line) and _REASON.search(line))
+    )
+    return _first(found, MOST_DECISIONS)
+
+
+def unfinished(text: str) -> list[str]:
+    """Lines that say what is left to do."""
+    return _first(_left(text), MOST_LEFT)
+
+
+def _left(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        bare = _BULLET.sub("", line).strip(" *_#")
+        if (match := _LEFT.match(bare)) is not None:
+            yield match["x"].strip(" :-") or bare
+        elif _PENDING.search(bare):
+            yield bare
+
+
+def next_steps(text: str) -> list[str]:
+    """Lines that say what comes next."""
+    lines = (_BULLET.sub("", line).strip(" *_#") for line in text.splitlines())
+    return _first((match["x"] for line in lines if (match := _NEXT.match(line))), MOST_LEFT)
+
+
+def commits(text: str) -> list[str]:
+    """Hashes of commits that are named as such, cut to 12 characters; a word of letters alone is none."""
+    found = (match["one"] or match["two"] for match in _COMMIT.finditer(text))
+    return _first((each[:12] for each in found if any(letter.isdigit() for letter in each)), MOST_COMMITS)
+
+
+def files(text: str) -> list[str]:
+    """Paths, the last three parts of each, and links."""
+    links = [match[0].rstrip(".,;:!?") for match in _LINK.finditer(text)]
+    paths = [match["named"] or match[0] for match in _PATH.finditer(_LINK.sub(" ", text))]
+    return _first([*(shortened_path(path) for path in paths), *links], MOST_FILES)
+
+
+def shortened_path(path: str) -> str:
+    """The last three parts of a path."""
+    return "/".join([part for part in path.split("/") if part][-_SEGMENTS:])
+
+
+def _first(found: Iterable[str], most: int) -> list[str]:
+    return list(dict.fromkeys(_cut(each, _LINE) for each in found if each.strip()))[:most]
+
+
+def _cut(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    cut = line[:most].rpartition(" ")[0]
+    return f"{cut if len(cut) > most // 2 else line[: most - 1]}…"
