@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from bot import recovery
 from bot.history import beginning, conversation, earlier, heard, in_view
 from bot.inventory import TOOL, Inventory, inventory, inventory_parts
 from bot.knowing import Knowledge, knowledge, knowledge_parts, part
@@ -31,6 +32,7 @@ from memory.search import Nearness
 from memory.summaries import Compaction
 from memory.tool_uses import last_used
 from memory.turns import Step, Turn
+from memory.work import WorkState
 
 HISTORY_ROWS = 240
 """Rows of the conversation that are looked at; the budget decides how many are shown."""
@@ -80,6 +82,10 @@ class Material:
     """Who else is there, what happened, what waits for the agent; None as long as nothing was gathered."""
     known: Knowledge = field(default_factory=Knowledge)
     """What was learned."""
+    stopped: WorkState | None = None
+    """How far the turn had come when it was taken up again after its process ended or it failed."""
+    recovery: str = ""
+    """What it is told of that, or of work in this place that came to nothing before."""
     used: Mapping[str, datetime] = field(default_factory=dict)
     """When tools whose rules remember it were called last, in earlier turns."""
     part: Part | None = None
@@ -88,7 +94,7 @@ class Material:
 
 def look(rows: Rows, turn: Turn, agent: Agent) -> Material:
     """Read how the turn stands: what it answers and has done, without memory and history."""
-    steps = turns.steps(rows, turn.id)
+    stored = turns.steps(rows, turn.id)
     part = None if turn.parent is None else groups.part(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
     payloads = {row.message: row.payload for row in claimed if row.message is not None}
@@ -100,8 +106,16 @@ def look(rows: Rows, turn: Turn, agent: Agent) -> Material:
         if number := each.payload.get("edited"):
             about = messages.by_ids(rows, [number], turn.scope)
             asked[position] = replace(each, edited=about[0] if about else None)
-    used = _used(rows, turn, agent)
-    return Material(turn=turn, agent=agent, asked=tuple(asked), steps=tuple(steps), used=used, part=part)
+    wordings = [[each.message.id, each.message.revision] for each in asked]
+    return Material(
+        turn=turn,
+        agent=agent,
+        asked=tuple(asked),
+        steps=recovery.without_notes(stored),
+        used=_used(rows, turn, agent),
+        part=part,
+        stopped=recovery.stopped(stored, wordings),
+    )
 
 
 def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
@@ -149,6 +163,7 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         compacted=compacted,
         kept=inventory(rows, turn, material.agent),
         known=knowledge(rows, turn),
+        recovery=recovery.told(rows, turn, material.stopped),
     )
     if is_patrol(turn.place):  # what is left for the agent waits for people's turns; nothing comes to mind by itself
         return found
@@ -293,6 +308,8 @@ def _tail(material: Material) -> str:
         lines = plain(recalled_lines(material.recalled))
         parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')
     parts += [part(origin, plain(lines)) for origin, lines in _around(material)]
+    if material.recovery:
+        parts.append(part(recovery.HEAD, plain(material.recovery)))
     return "\n\n".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from bot import happenings, learning, patrolling, transcript
+from bot import happenings, learning, patrolling, recovery, transcript
 from bot.context import Material
 from bot.groups.parting import end_part
 from bot.groups.team import is_observer
@@ -32,6 +32,7 @@ def end_turn(tx: Tx, kit: Kit, material: Material, text: str, now: datetime) -> 
     pieces = kit.package(place_source(place), said)
     transcript.write(tx, transcript.Ended(material, said, place, tuple(pieces)), now)
     learning.learn(tx, material, kit.tools, now)
+    recovery.over(tx, turn)
     if patrol:
         patrolling.note(tx, turn.place, material.steps, said)
     groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)

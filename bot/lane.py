@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from bot import broker, events, happenings
+from bot import broker, events, happenings, recovery
 from bot.groups.beginning import beginning
 from bot.groups.conducting import run_turn
 from bot.groups.likeness import likeness
@@ -174,8 +174,12 @@ class Lane:
             error_text = head.last_error or "the service stopped at every try"
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._kit.clock()))
             return None
-        await self._db.write(_ATTEMPT, lambda tx: inbox.count_attempt(tx, turn))
+        await self._db.write(_ATTEMPT, lambda tx: self._attempt(tx, turn))
         return turn
+
+    def _attempt(self, tx: Tx, turn: TurnId) -> None:
+        inbox.count_attempt(tx, turn)
+        recovery.take_up(tx, turn, self._kit.clock())
 
     def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> TurnId | None:
         """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
@@ -245,12 +249,14 @@ class Lane:
     def _postpone(self, tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
         inbox.postpone(tx, turn, error, due)
         if apart:
+            recovery.keep(tx, turn, "failed", now)
             inbox.separate(tx, turn)
             turns.end(tx, turn, "failed", now, error)
             outbox.withdraw_pending(tx, turn)
             self._kit.broker.withdraw(tx, turn, now)
 
     def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+        recovery.keep(tx, turn, "failed", now)
         inbox.bury(tx, turn, error, now)
         turns.end(tx, turn, "failed", now, error)
         self._kit.broker.withdraw(tx, turn, now)

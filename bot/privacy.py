@@ -51,6 +51,7 @@ WORDS = {
     "jobs": "times at which something is to be said to you",
     "activity": "notes of what agents did in talks with you",
     "facts": "what agents learned from you, and talks with you alone in short",
+    "work": "work on your messages that was cut off",
     "coordination": "tasks and notes of agents from talks with you",
     "summaries": "summaries of talks with you alone",
     "admission": "your being let in, and your asking for it",

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import structlog
 
-from bot import context, events
+from bot import context, events, recovery
 from bot.budgets import Allowed, Rung
 from bot.calling import Caller
 from bot.context import Material
@@ -317,6 +317,7 @@ class TurnRunner:
         def work(tx: Tx) -> None:
             self._kit.broker.withdraw(tx, turn.id, now)
             outbox.withdraw_pending(tx, turn.id)
+            recovery.keep(tx, turn.id, "cancelled", now)
             inbox.finish(tx, turn.id, now)
             groups.drop_parts(tx, turn.id)
             groups.end_part(tx, turn.id, "failed", "nobody wants it any more", now)

@@ -32,6 +32,7 @@ from memory import (
     tasks,
     turns,
     usage,
+    work,
     working,
 )
 from memory.database import Rows, Tx
@@ -73,6 +74,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("activity", activity, "activity_events", "agent_presence"),
     _store("summaries", summaries, "archive_summaries", "agent_summaries", "constellation_summaries"),
     _store("facts", facts, "facts", "fact_sources", "sessions"),
+    _store("work", work, "work_states"),
     _store("coordination", coordination, "coordination_tasks", "handoff_notes", "handoff_reads", "notable_events"),
     _store("reminders", reminders, "reminders"),
     _store("tasks", tasks, "tasks"),

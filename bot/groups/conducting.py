@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot import context, events, learning, moves
+from bot import context, events, learning, moves, recovery
 from bot.context import Material
 from bot.groups import speaking
 from bot.groups.parting import begin_part
@@ -164,6 +164,7 @@ class Conductor:
                 return False
             speaking.write(tx, fresh, speaking.Spoken(say.words, sight.team), self._kit.package, now)
             learning.learn(tx, fresh, self._kit.tools, now)
+            recovery.over(tx, turn)
             groups.end(tx, turn.id, say.outcome, now)
             inbox.finish(tx, turn.id, now)
             turns.end(tx, turn.id, "done", now)

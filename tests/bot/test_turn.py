@@ -25,6 +25,7 @@ from tests.bot.parts import (
     texts,
 )
 from tests.bot.stage import Setting, running
+from tests.bot.test_context import newest
 from tests.bot.test_lane import Bell, states, steps
 
 
@@ -165,7 +166,9 @@ async def test_a_turn_goes_on_at_its_last_stored_step(tmp_path: Path) -> None:
         assert service.platform.texts() == ["It rang."]
         assert await service.column("SELECT count(*) FROM turns") == [1]
     assert bell.rung == ["one"]
-    assert second.requests[0].messages == first.requests[1].messages
+    assert second.requests[0].messages[1:] == first.requests[1].messages[1:]
+    assert "Your work here was interrupted" in newest(second.requests[0])
+    assert "was interrupted" not in newest(first.requests[1])
     assert len(second.requests) == 1
 
 

@@ -36,6 +36,7 @@ from memory import (
     turns,
     usage,
     vectors,
+    work,
     working,
 )
 from memory.appointments import NewEvent
@@ -244,6 +245,9 @@ def lived(tx: Tx) -> None:
         heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
         spoken = facts.Source("said", STAR, SessionId(number), heard.id, ANN, heard.audience, heard.trust)
         facts.learn(tx, [facts.Statement(facts.Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
+    data = {"status": "failed", "prompt": SECRET, "summary": SECRET, "last_activity": "", "at": "2026-11-22T12:00:00Z"}
+    lists = {key: [SECRET] for key in ("decisions", "next_steps", "unfinished", "files", "commits")}
+    work.keep(tx, running, work.of_data({**data, **lists}), [direct.message or MessageId(0)])
     sessions.go_on(tx, running, (direct.message or MessageId(0), hall.message or MessageId(0)), NOON)
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
@@ -317,7 +321,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
-        "tasks", "events", "activity", "coordination", "summaries", "working", "facts",
+        "tasks", "events", "activity", "coordination", "summaries", "working", "facts", "work",
     }  # fmt: skip
 
 
@@ -332,7 +336,7 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     assert {
         "messages", "inbox", "outbox", "archival_entries", "memory_blocks", "turn_steps", "activity_events",
         "coordination_tasks", "handoff_notes", "notable_events", "archive_summaries", "agent_summaries",
-        "constellation_summaries", "facts", "fact_sources",
+        "constellation_summaries", "facts", "fact_sources", "work_states",
     } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
     erase(tx, ANN)

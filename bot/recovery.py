@@ -1,0 +1,170 @@
+"""What an agent is told of work that was cut off: by the end of the process, a failure, or because it was not wanted.
+
+A turn that is taken up again goes on with its own steps; beside them stands once, in the tail, what it was doing. When
+its steps are lost (given up, cancelled) the next turn of the agent in that place is told.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from bot.quoting import estimate_tokens
+from memory import inbox, messages, sessions, turns, work
+from memory.database import Rows, Tx
+from memory.facts import doings
+from memory.ids import TurnId
+from memory.messages import Message
+from memory.sessions import Session
+from memory.turns import Step, Turn
+from memory.work import Status, WorkState
+from sources.text import one_line
+
+TOKENS = 180
+"""Of the whole text."""
+HEAD = "what you were doing"
+_PROMPT, _LINE = 500, 150  # characters that are kept of what was asked, and shown of a line
+_WIDE_LINE = 45  # the same of a script whose characters are each a token
+_CUTS = {
+    "interrupted": "was interrupted",
+    "failed": "failed and was given up",
+    "cancelled": "was cancelled",
+}
+_CAUTION = "This is not the whole history: ask when you are unsure of a detail."
+
+
+def state_of(asked: str, steps: Sequence[Step], status: Status, at: datetime) -> WorkState:
+    """How far a turn came, as its steps say. Pure."""
+    told = "\n".join(step.body["text"] for step in steps if step.kind == "answer")
+    given = "\n".join(step.body["text"] for step in steps if step.kind == "tool_result" and step.body["ok"])
+    uses = [_used(step, steps) for step in steps if step.kind == "tool_result"]
+    ended = {step.body["call"] for step in steps if step.kind == "tool_result"}
+    begun = [step.body["name"] for step in steps if step.kind == "tool_started" and step.body["call"] not in ended]
+    arguments = " ".join(call["arguments"] for step in steps if step.kind == "answer" for call in step.body["calls"])
+    did = [doings.first_sentence(told), f"used {', '.join(uses)}" if uses else ""]
+    return WorkState(
+        status=status,
+        prompt=" ".join(asked.split())[:_PROMPT],
+        summary="; ".join(part for part in did if part),
+        decisions=tuple(doings.decisions(told)),
+        next_steps=tuple(doings.next_steps(told)),
+        unfinished=(*(f"{name} had begun, and nobody saw how it ended" for name in begun), *doings.unfinished(told)),
+        files=tuple(doings.files(f"{told}\n{arguments}")),
+        commits=tuple(doings.commits(f"{told}\n{given}")),
+        last_activity=next(iter((*begun, *uses[-1:])), ""),
+        at=steps[-1].at if steps else at,
+    )
+
+
+def _used(result: Step, steps: Sequence[Step]) -> str:
+    """A tool that was used, with its operation, and whether that failed."""
+    calls = {call["id"]: call for step in steps if step.kind == "answer" for call in step.body["calls"]}
+    given: Any = json.loads(calls.get(result.body["call"], {}).get("arguments") or "{}")
+    operation = given.get("operation") if isinstance(given, dict) else None
+    words = f"{result.body['name']}{f' ({operation})' if operation else ''}"
+    return words if result.body["ok"] else f"{words}, which failed"
+
+
+def recovery_text(state: WorkState, last: Session | None = None) -> str:
+    """The text, at most `TOKENS` long: the task and what was done come first, the session before it last. Pure."""
+    lines = [f"Your work here {_CUTS[state.status]}. What is known of it:"]
+    caution = [_CAUTION]
+    for name, words in _parts(state, last):
+        line = f"- {name}: {one_line(words, _WIDE_LINE if _is_wide(words) else _LINE)}"
+        if estimate_tokens("\n".join([*lines, line, *caution])) <= TOKENS:
+            lines.append(line)
+    return "\n".join([*lines, *caution])
+
+
+def _is_wide(text: str) -> bool:
+    return estimate_tokens(text) > len(text) / 2
+
+
+def _parts(state: WorkState, last: Session | None) -> Iterator[tuple[str, str]]:
+    """What is told, the most important first."""
+    yield "Task", state.prompt or "it was taken back"
+    yield "Did", state.summary or "nothing yet that is stored"
+    yield from (
+        (name, "; ".join(dict.fromkeys(found)))
+        for name, found in (
+            ("Unfinished", (*state.unfinished, *state.next_steps)),
+            ("Files", state.files),
+            ("Commits", state.commits),
+            ("Decisions", state.decisions),
+        )
+        if found
+    )
+    if last is not None and last.what:
+        yield "Before that", last.what
+
+
+def take_up(tx: Tx, identifier: TurnId, now: datetime) -> None:
+    """Write beside the steps of a turn that goes on what it was doing; its next request tells it.
+
+    After a failure that had done nothing yet there is nothing to tell.
+    """
+    turn, claimed = turns.get(tx, identifier), inbox.of_turn(tx, identifier)
+    if turn is None or turn.status != "running":
+        return
+    steps = without_notes(turns.steps(tx, identifier))
+    failed = any(row.last_error for row in claimed)
+    if failed and all(step.kind == "joined" for step in steps):
+        return
+    asked = _asked(tx, turn)
+    state = state_of(_words(asked), steps, "failed" if failed else "interrupted", now)
+    wordings = [[message.id, message.revision] for message in asked]
+    turns.add_step(tx, turn, "note", {"text": "", "recovery": work.to_data(state), "of": wordings}, now)
+
+
+def stopped(steps: Sequence[Step], wordings: list[list[int]]) -> WorkState | None:
+    """What a turn was doing when it was taken up again; None when the words it answers are others since then."""
+    found = [step.body for step in steps if "recovery" in step.body]
+    return work.of_data(found[-1]["recovery"]) if found and found[-1]["of"] == wordings else None
+
+
+def without_notes(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps without what is kept here beside them."""
+    return tuple(step for step in steps if "recovery" not in step.body)
+
+
+def told(rows: Rows, turn: Turn, state: WorkState | None) -> str:
+    """What a turn is told: of itself, else of what came to nothing in this place before; empty when all went well."""
+    found = state or work.left(rows, turn)
+    if found is None:
+        return ""
+    last = sessions.recent(rows, turn.scope, 1, turn.agent)
+    return recovery_text(found, last[0] if last else None)
+
+
+def over(tx: Tx, turn: Turn) -> None:
+    """A turn came to its end: what came to nothing before it is no matter any more."""
+    work.clear(tx, turn)
+
+
+def keep(tx: Tx, identifier: TurnId, status: Status, now: datetime) -> None:
+    """Keep how far a turn came, before its steps go. What was taken back is not repeated."""
+    turn = turns.get(tx, identifier)
+    if turn is None:
+        return
+    steps, asked = without_notes(turns.steps(tx, identifier)), _words(_asked(tx, turn))
+    if not asked:  # deleted: only which tools were used is left to say, where that had an effect
+        if not any(turns.is_lasting(step) for step in steps):
+            return
+        steps = tuple(map(_without_words, steps))
+    claimed = [row.message for row in inbox.of_turn(tx, identifier) if row.message is not None]
+    work.keep(tx, turn, state_of(asked, steps, status, now), claimed)
+
+
+def _without_words(step: Step) -> Step:
+    calls = [{"id": call["id"], "arguments": "{}"} for call in step.body.get("calls", ())]
+    return Step(step.seq, step.kind, {**step.body, "text": "", "calls": calls}, step.at)
+
+
+def _asked(rows: Rows, turn: Turn) -> list[Message]:
+    """The messages that a turn answers."""
+    ids = [row.message for row in inbox.of_turn(rows, turn.id) if row.message is not None]
+    return messages.by_ids(rows, ids, turn.scope)
+
+
+def _words(asked: Iterable[Message]) -> str:
+    return "\n".join(message.text for message in asked if message.text)
