@@ -22,6 +22,7 @@ from bot.damage import DamageWatch
 from bot.desk import Desk
 from bot.embedding import Embedding, open_embedding
 from bot.errors import ConfigError
+from bot.facts import Facts
 from bot.folders import Folders
 from bot.fronts import Desks, connect_fronts
 from bot.granting import Granting
@@ -211,6 +212,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         open_agenda(config, approvals, schedule, community.privacy.choices, house.notices),
         open_backups(config, approvals, schedule),
         Folders(*store, ground.folder.path, clock),
+        Facts(*store, people, clock, community.privacy.choices.withheld),
     )
     open_patrols(config, approvals, schedule, kit.owner)
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)

@@ -15,6 +15,7 @@ from bot.config import Config
 from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.desk import Desk
+from bot.facts import Facts
 from bot.folders import Folders
 from bot.granting import Granting
 from bot.halting import Halt
@@ -56,12 +57,13 @@ class Desks:
     agenda: Agenda
     backups: Backups
     folders: Folders
+    facts: Facts
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
-        house = self.household, self.budgeting, self.agenda, self.backups, self.folders
+        house = self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 
 

@@ -6,10 +6,12 @@ rank; the order stays the same as long as nothing is learned.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bot.quoting import estimate_tokens
 from memory import facts
 from memory.audience import Trust
+from memory.clock import to_text
 from memory.database import Rows
 from memory.facts import Fact
 from memory.turns import Turn
@@ -70,3 +72,26 @@ def fact_line(fact: Fact) -> str:
     by = f" ({flatten(fact.speaker, 24)})" if fact.speaker else ""
     doubt = "" if fact.trust >= Trust.APPROVED else " [from somebody who is not approved, or the web]"
     return f"- {fact.label}{by}: {one_line(fact.text, facts.LONGEST)}{doubt}"
+
+
+def numbered_line(fact: Fact) -> str:
+    """A fact in one line, with its number and how often it was said."""
+    often = f"{fact.reinforcements} session{'s' if fact.reinforcements != 1 else ''}"
+    shared = f", known to all, confirmed by {len(fact.confirmed_by)}" if fact.shared else ""
+    return f"{fact_line(fact)} ({often}{shared}) {fact.id}"
+
+
+def fact_data(fact: Fact) -> dict[str, Any]:
+    """A fact as plain data."""
+    return {
+        "id": str(fact.id),
+        "category": fact.category.value,
+        "text": fact.text,
+        "by": fact.speaker,
+        "person": fact.person or "",
+        "sessions": fact.reinforcements,
+        "shared": fact.shared,
+        "confirmed_by": [*fact.confirmed_by],
+        "audience": fact.audience,
+        "last_seen": to_text(fact.last_seen),
+    }

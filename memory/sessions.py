@@ -25,16 +25,12 @@ KEPT = 30
 def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) -> SessionId:
     """Count a turn that ends for the session that goes on there, or begin one. `span`: its first and last message."""
     first, last = span
-    found = tx.one(
-        """SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 0 AND place_id = ? AND last_at > ?
-           ORDER BY last_at DESC LIMIT 1""",
-        (turn.agent, turn.scope.audience, turn.place, to_text(turn.started_at - GAP)),
-    )
+    found = _open(tx, turn)
     if found is not None:
         sql = """UPDATE sessions SET last_at = ?, end_position = max(end_position, ?), trust = min(trust, ?)
                  WHERE id = ?"""
-        tx.run(sql, (to_text(now), last, int(turn.trust), found["id"]))
-        return SessionId(found["id"])
+        tx.run(sql, (to_text(now), last, int(turn.trust), found))
+        return found
     values: dict[str, Value] = {
         "id": turn.id,
         "agent_id": turn.agent,
@@ -154,3 +150,18 @@ def _session(row: Row) -> Session:
         started_at=from_text(row["started_at"]),
         last_at=from_text(row["last_at"]),
     )
+
+
+def of_turn(rows: Rows, turn: Turn) -> SessionId:
+    """The session that a running turn will count for when it ends."""
+    found = _open(rows, turn)
+    return SessionId(turn.id) if found is None else found
+
+
+def _open(rows: Rows, turn: Turn) -> SessionId | None:
+    row = rows.one(
+        """SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 0 AND place_id = ? AND last_at > ?
+           ORDER BY last_at DESC LIMIT 1""",
+        (turn.agent, turn.scope.audience, turn.place, to_text(turn.started_at - GAP)),
+    )
+    return None if row is None else SessionId(row["id"])

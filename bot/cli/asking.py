@@ -14,6 +14,7 @@ from bot.config import Config
 from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.errors import UserError
+from bot.facts import Facts
 from bot.folders import Folders
 from bot.granting import Granting
 from bot.household import open_household
@@ -81,6 +82,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 open_agenda(config, approvals, schedule, community.privacy.choices, notices),
                 open_backups(config, approvals, schedule),
                 Folders(constellations, house, folder.path, utc_now),
+                Facts(*store, utc_now, community.privacy.choices.withheld),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)

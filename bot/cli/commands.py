@@ -18,6 +18,7 @@ from bot.cli.bluesky import add_bluesky
 from bot.cli.budgets import add_budgets
 from bot.cli.coordinating import add_coordinating
 from bot.cli.ending import explained, logged
+from bot.cli.facts import add_facts
 from bot.cli.folders import add_folders
 from bot.cli.groups import add_constellations, add_groups
 from bot.cli.house import add_archive, add_books, add_search, add_sources
@@ -346,3 +347,4 @@ add_bluesky(app, _administer)
 add_agenda(app, _administer)
 add_backup(app, _administer)
 add_folders(app, _administer)
+add_facts(app, _administer)

@@ -53,6 +53,7 @@ TOOLS = (
     "coord",
     "emergency_halt",
     "events",
+    "facts",
     "recall",
     "reminders",
     "search",

@@ -16,6 +16,7 @@ from bot.discord_ui.books import install_cost, install_grant
 from bot.discord_ui.budgets import install_budgets
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.coordinating import install_coordinating
+from bot.discord_ui.facts import install_facts
 from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
 from bot.discord_ui.linking import install_link
@@ -90,6 +91,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_grant(tree, desks.granting, desks.desk, settings)
     install_archive(tree, desks.archive, settings)
     install_coordinating(tree, desks.coordinating, settings)
+    install_facts(tree, desks.facts, settings)
     install_cost(tree, desks.costs, desks.budgeting)
     install_budgets(tree, desks.budgeting)
     install_halt(tree, desks.halt)

@@ -12,6 +12,7 @@ from bot.tools.calculator import CalculateTool
 from bot.tools.context import ContextTool
 from bot.tools.coord import CoordTool
 from bot.tools.events import EventsTool
+from bot.tools.facts import FactsTool
 from bot.tools.file import FileTool, FileWriteTool
 from bot.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.tools.recall import RecallTool
@@ -45,7 +46,7 @@ def make_tools(
     """
     memory = ContextTool(), RecallTool(), SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
-    usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), *memory, SendMessageTool(endpoints), *agenda)
+    usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), FactsTool(), *memory, SendMessageTool(endpoints), *agenda)
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
     files: tuple[Tool, ...] = (FileTool(), FileWriteTool())
     bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints),)

@@ -14,8 +14,10 @@ from memory.turns import Turn
 
 
 def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
-    """The memories among hits; passages of files are none."""
-    return tuple((hit.kind, hit.id) for hit in hits if hit.kind != "passage" and hit.kind != "event")
+    """The memories among hits that an answer can be explained by."""
+    return tuple(
+        (hit.kind, hit.id) for hit in hits if hit.kind != "passage" and hit.kind != "event" and hit.kind != "fact"
+    )
 
 
 def entry_data(rows: Rows, entry: Entry, turn: Turn) -> dict[str, Any]:

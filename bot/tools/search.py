@@ -1,7 +1,7 @@
 """`search`: finding again what was stored or said, as far as those who hear the turn may know it."""
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field
 
@@ -21,14 +21,18 @@ _DOMAINS: dict[str, frozenset[Domain]] = {
     "constellation_messages": frozenset({"messages"}),
     "blocks": frozenset({"blocks"}),
     "activity": frozenset({"activity"}),
+    "facts": frozenset({"facts"}),
     "all": DOMAINS,
 }
 _SHOWN = 600  # characters of one hit that are shown
+_Domain: TypeAlias = Literal[
+    "archival_memory", "conversations", "constellation_messages", "blocks", "activity", "facts", "all"
+]
 
 
 class SearchArguments(Arguments):
     query: str = Field(default="", description="words to look for; empty lists the newest of the time or person")
-    domain: Literal["archival_memory", "conversations", "constellation_messages", "blocks", "activity", "all"] = Field(
+    domain: _Domain = Field(
         default="all",
         description="where to look; blocks alone finds older lines of logs too; activity, which all leaves out, finds "
         "what agents did: tasks, handoffs, notes, tools, blocks",

@@ -136,7 +136,7 @@ QUOTED = re.compile(r"[“„«\"](?:[^“”„«»\"\s]+\s+){2,}[^“”„«�
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
 BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 LEAD = re.compile(
-    r"^(?:(?:yes|ok(?:ay)?|well|so|and|but|also|btw|by the way|hi|hello|hey|please note"
+    r"^(?:<?@[^\s>]+>?[,:]?\s+|(?:yes|ok(?:ay)?|well|so|and|but|also|btw|by the way|hi|hello|hey|please note"
     r"|ja|also|und|aber|übrigens|hallo)\b[,:]?\s+)+",
     re.IGNORECASE,
 )

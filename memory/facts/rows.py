@@ -174,6 +174,14 @@ def add_source(tx: Tx, fact: FactId, text: str, source: Source, now: datetime) -
     return 0 if row is None else int(row[0])
 
 
+def session_of(rows: Rows, fact: FactId) -> SessionId:
+    """The session in which a fact was said last."""
+    row = rows.one("SELECT session_id FROM fact_sources WHERE fact_id = ? ORDER BY id DESC LIMIT 1", (fact,))
+    if row is None:
+        raise KeyError(fact)
+    return SessionId(row["session_id"])
+
+
 def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:
     """A newer fact says otherwise."""
     sql = """UPDATE facts SET superseded_by = ?, shared_at = NULL, confirmed_by = '[]'

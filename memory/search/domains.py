@@ -146,6 +146,21 @@ def _of_activity(query: Query) -> Iterator[Condition]:
         yield Condition("t.place_id = ?", (query.place,))
 
 
+def _living_facts(agent: AgentId) -> Condition:
+    return Condition("t.superseded_by IS NULL AND (t.agent_id = ? OR t.shared_at IS NOT NULL)", (agent,))
+
+
+def _of_facts(query: Query) -> Iterator[Condition]:
+    if query.person is not None:
+        yield Condition("t.person_id = ?", (query.person,))
+    if query.author is not None:
+        said = """SELECT s.fact_id FROM fact_sources s JOIN messages m ON m.id = s.message_id
+                  WHERE m.speaker = ? COLLATE NOCASE"""
+        yield Condition(f"(t.agent_id = ? OR t.person_id = ? OR t.id IN ({said}))", (query.author,) * 3)
+    if query.category is not None:
+        yield Condition("t.category = ? COLLATE NOCASE", (query.category,))
+
+
 _NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
 _BLOCK_TEXT = "trim(t.profile || char(10) || t.content, char(10)) AS text"
 _WHERE = """(SELECT d.name || '/' || f.name || ':' || t.start_line || '-' || t.end_line FROM folder_files f
@@ -204,6 +219,18 @@ TABLES = (
         can_meet=lambda query: query.role is None and not _asks_for_entries(query),
         living=lambda _agent: Condition("t.search_text <> ''"),
         narrowing=_of_activity,
+    ),
+    Table(
+        domain="facts",
+        kind="fact",
+        name="facts",
+        index="facts_fts",
+        number="id",
+        moment="t.last_seen",
+        columns="t.fact AS text, t.category AS label, NULL AS speaker, NULL AS place, NULL AS role",
+        can_meet=lambda query: not (_asks_for_messages(query) or query.tags),
+        living=_living_facts,
+        narrowing=_of_facts,
     ),
     Table(
         embedded="passage",

@@ -1,5 +1,6 @@
 """Learned facts in turns: what is learned at the end of one, and what the next one is shown."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from bot.knowing import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_part
 from bot.policy import Caution
 from bot.quoting import estimate_tokens
 from bot.surroundings import ROSTER_CHARACTERS
-from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.tools.base import Arguments, Outcome, ToolContext, Toolset
+from bot.tools.facts import FactsTool
 from memory import facts
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.database import Tx
@@ -27,6 +29,7 @@ from tests.bot.parts import (
     deleted,
     direct,
     edited,
+    results,
     said,
     says,
 )
@@ -211,3 +214,79 @@ async def test_nobody_sees_a_name_that_only_a_direct_message_knows(tmp_path: Pat
         await service.heard(said("I love apple cake", 1, ANNS))
         found = await learned(service, Scope(person_audience(ANN.id)))
     assert [each.speaker for each in found] == ["Ann"]
+
+
+# ------------------------------------------------------------------------------------------------------------ the tool
+
+
+async def test_an_agent_adds_lists_and_confirms(tmp_path: Path) -> None:
+    def known(tx: Tx) -> None:
+        for number in range(3):
+            source = Source("said", AgentId("agt_moon"), SessionId(number), None, BOB.id, HALL.audience, Trust.OWNER)
+            facts.learn(tx, [Statement(Category.LESSON, "the server starts slowly")], source, NOON)
+
+    async with running(tmp_path) as service:
+        await service.write(known)
+        (shared,) = await learned(service)
+        service.model.replies.extend(
+            [
+                says(
+                    "",
+                    call("facts", "1", operation="add", fact="likes cake in the afternoon", category="user_preference"),
+                    call("facts", "2", operation="confirm", which=str(shared.id)),
+                    call("facts", "3", operation="confirm", which=str(shared.id)),
+                    call("facts", "4", operation="list"),
+                ),
+                says("done"),
+            ]
+        )
+        await service.heard(said("Cake at three is lovely.", 1))
+        found = {fact.text: fact for fact in await learned(service)}
+    told = [text for text, _ in results(service.model.requests[1])]
+    mine = found["likes cake in the afternoon"]
+    assert told[0] == f"kept: - Preference (Ann): likes cake in the afternoon (1 session) {mine.id}"
+    assert told[1:3] == ["confirmed", "you had confirmed it before"]
+    assert "known to all, confirmed by 2" in told[3]
+    assert (mine.by_person, mine.person, len(found["the server starts slowly"].confirmed_by)) == (False, ANN.id, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"operation": "add", "fact": "x" * 200}, "at most 120 characters"),
+        ({"operation": "add", "fact": "use solid"}, "says too little"),
+        ({"operation": "add", "fact": "prefers light theme editor", "category": "user_preference"}, "said otherwise"),
+        ({"operation": "confirm", "which": "1"}, "Only what all agents know"),
+        ({"operation": "confirm", "which": "9" * 30}, "Only what all agents know"),
+    ],
+)
+async def test_what_cannot_be_added_or_confirmed_is_told_to_the_model(
+    tmp_path: Path, arguments: dict[str, str], words: str
+) -> None:
+    model = ScriptedModel(says("ok"), says("", call("facts", **arguments)), says("hm"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("I prefer dark theme editor", 1))
+        await service.heard(said("go", 2))
+        assert [fact.text for fact in await learned(service)] == ["prefers dark theme editor"]
+    ((text, ok),) = results(service.model.requests[2])
+    assert (ok, words in text) == (False, True)
+
+
+def test_the_tool_costs_less_than_200_tokens() -> None:
+    (spec,) = Toolset.of([FactsTool()], ["facts"]).specs()
+    assert estimate_tokens(json.dumps([spec.name, spec.description, spec.parameters])) < 200
+
+
+async def test_facts_are_searched_by_their_own_name(tmp_path: Path) -> None:
+    look = call("search", query="apple cake", domain="facts")
+    model = ScriptedModel(
+        says("ok"), says("", look), says("ok"), says("", look), says("ok"), says("", look), says("ok")
+    )
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("I love apple cake", 1, ANNS))
+        await service.heard(said("what do I love?", 2, ANNS))
+        await service.heard(said("what does she love?", 3, OLGAS, OLGA))
+        await service.heard(said("what does she love?", 4, HALL, BOB))
+    there, *others = (results(service.model.requests[number])[0][0] for number in (2, 4, 6))
+    assert "loves apple cake" in there
+    assert [text.partition(".")[0] for text in others] == ["Nothing was found"] * 2

@@ -54,6 +54,7 @@ EXEMPT = {
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",
     "coordination.arrange": "`/coord` and `carina coord`",
+    "facts.change": "`/facts` and `carina facts`",
     "steering.decide": "`/mode channel`, `/route`, `/source` and `carina source`",
     # Owners' commands; `tests/bot/test_household.py` kills the program at each.
     "staff.save": "`carina agent create`, `edit` and `import`",

@@ -116,6 +116,7 @@ def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Re
         ("Changed to solid borders, as the user's request", PREFERENCE, "Changed to solid borders"),
         ("I really love green tea, but not at night", PREFERENCE, "loves green tea"),
         ("I don't like mushrooms on my pizza!", PREFERENCE, "does not like mushrooms on their pizza"),
+        ("@carina I love green tea", PREFERENCE, "loves green tea"),
         ("Hi, my favourite colour is blue.", PREFERENCE, "favourite colour is blue"),
         ("please call me Annie", PREFERENCE, "wants to be called Annie"),
         ("Ich mag keinen Kaffee, weil er bitter ist", PREFERENCE, "mag keinen Kaffee"),

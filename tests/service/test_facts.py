@@ -1,0 +1,80 @@
+"""`/facts` over the wire and `carina facts` at the terminal: learned, seen, added, confirmed, corrected, forgotten."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tests.service.asking import refused, rows
+from tests.service.towns import Town, town
+from tests.wire.model import Answer
+
+CAKE, SECRET = "loves apple cake", "loves the Quetzalcoatl"
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Town]:
+    async with town(folder, scripted=True) as made:
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+def number(t: Town, text: str) -> str:
+    found = {fact: identifier for identifier, fact in rows(t, "SELECT id, fact FROM facts WHERE superseded_by IS NULL")}
+    return str(found[text])
+
+
+async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        for _ in range(2):
+            t.model.script(Answer("Noted."))
+        await t.ask(t.ana, t.general, "<@bot> I love apple cake.", within=45)
+        await t.ask(t.ana, t.ana.direct, "I love the Quetzalcoatl.")
+        shown = await t.ana.command("facts list", None, t.general)
+        assert shown.ephemeral
+        assert CAKE in shown.text
+        assert SECRET in (await t.ana.command("facts list")).text
+        assert SECRET not in (await t.olga.command("facts list")).text
+        assert CAKE in (await t.olga.command("facts list", None, t.general)).text
+        cake, secret = number(t, CAKE), number(t, SECRET)
+        offered = await t.ana.autocomplete("facts forget", "fact", "apple", t.general)
+        assert [choice.value for choice in offered] == [cake]
+        other = t.member("Bob")
+        refused(await other.command("facts forget", {"fact": cake}, t.general), "not yours to be forgotten")
+        refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
+        refused(await t.ana.command("facts confirm", {"fact": "cake"}), "is no number of a fact")
+        assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": cake}, t.general)).text
+        now = {"fact": cake, "text": "loves cherry pie"}
+        assert "Now: Preference: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
+        assert CAKE not in (await t.ana.command("facts list", None, t.general)).text
+        gone = await t.ana.command("facts forget", {"fact": number(t, "loves cherry pie")}, t.general)
+        assert gone.text == "Forgotten: loves cherry pie. The message it was learned from stays."
+        assert "Kept" in (await t.ana.command("facts add", {"fact": "prefers tea with milk"}, t.general)).text
+        assert rows(t, "SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
+            (f"person:discord:{t.ana.id}",)
+        ]
+        refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent 'Moon'")
+
+
+async def test_the_owner_does_the_same_at_the_terminal(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        code, out, _ = await t.service.run("facts", "add", "prefers a dark theme", "--json")
+        (kept,) = json.loads(out)
+        assert (code, kept["text"], kept["sessions"], kept["audience"]) == (0, "prefers a dark theme", 1, "owner")
+        _, out, _ = await t.service.run("facts", "add", "Prefers a DARK theme", "--json")
+        assert json.loads(out)[0]["id"] == kept["id"]
+        _, out, _ = await t.service.run("facts", "confirm", kept["id"], "--json")
+        assert json.loads(out)[0]["sessions"] == 1  # said once, in one session
+        _, out, _ = await t.service.run("facts", "correct", kept["id"], "prefers a light theme", "--json")
+        (light,) = json.loads(out)
+        _, out, _ = await t.service.run("facts", "list", "--json")
+        assert [fact["text"] for fact in json.loads(out)] == ["prefers a light theme"]
+        _, out, _ = await t.service.run("facts", "forget", light["id"])
+        assert "Forgotten: prefers a light theme" in out
+        code, _, error = await t.service.run("facts", "forget", light["id"])
+        assert (code, "There is no fact" in error) == (1, True)
+        code, _, error = await t.service.run("facts", "add", "a b c", "--category", "moon")
+        assert (code, "There is no category 'moon'" in error) == (1, True)
+        _, out, _ = await t.service.run("facts", "list")
+        assert "Nothing was learned yet." in out
