@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
@@ -24,6 +24,9 @@ _LABELS = {
     Category.LESSON: "Lesson",
 }
 
+_CATEGORIES = {each.value: each for each in Category}
+_TRUST = {int(level): level for level in Trust}
+
 
 @dataclass(frozen=True)
 class Source:
@@ -38,23 +41,21 @@ class Source:
     trust: Trust
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """One learned statement. `speaker` is the name under which it was said first; empty when no person said it."""
 
     id: FactId
     agent: AgentId
-    category: Category
     text: str
     person: PersonId | None
     speaker: str
     reinforcements: int
     shared: bool
-    confirmed_by: tuple[AgentId, ...]
     by_person: bool
     """Whether a person said or entered it, not only a tool or an agent."""
-    superseded: bool
     audience: Audience
+    category: Category
+    confirmed_by: tuple[AgentId, ...]
     trust: Trust
     created_at: datetime
     last_seen: datetime
@@ -70,9 +71,11 @@ class Fact:
         return self.reinforcements + max(0, len(self.confirmed_by) - 1)
 
 
-_COLUMNS = """f.*, coalesce((SELECT m.speaker FROM fact_sources s JOIN messages m ON m.id = s.message_id
-    WHERE s.fact_id = f.id AND m.role = 'user' ORDER BY s.id LIMIT 1), '') AS speaker,
-  EXISTS (SELECT 1 FROM fact_sources s WHERE s.fact_id = f.id AND s.origin IN ('said', 'hand')) AS by_person"""
+_COLUMNS = """f.id, f.agent_id, f.fact, f.person_id,
+  coalesce((SELECT m.speaker FROM fact_sources s JOIN messages m ON m.id = s.message_id
+    WHERE s.fact_id = f.id AND m.role = 'user' ORDER BY s.id LIMIT 1), ''), f.reinforcements, f.shared_at IS NOT NULL,
+  EXISTS (SELECT 1 FROM fact_sources s WHERE s.fact_id = f.id AND s.origin IN ('said', 'hand')),
+  f.audience, f.category, f.confirmed_by, f.trust, f.created_at, f.last_seen"""
 _RANK = f"f.trust >= {int(Trust.APPROVED)} DESC"
 _BY_WORTH = "json_array_length(f.confirmed_by) DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
 
@@ -103,21 +106,32 @@ def known_to(
     rows: Rows, agent: AgentId, scope: Scope, limit: int, person: PersonId | None = None, until: datetime | None = None
 ) -> list[Fact]:
     """What an agent alone learned, the weightiest first; what `person` said before what others did."""
-    condition, parameters = scope.sql("f.audience")
     order = f"{_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
-    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.superseded_by IS NULL AND f.shared_at IS NULL
-              AND f.created_at <= ? AND {condition} ORDER BY {order} LIMIT ?"""
-    moment = "~" if until is None else to_text(until)
-    return [to_fact(row) for row in rows.all(sql, (agent, moment, *parameters, person, limit))]
+    return _weightiest(
+        rows, scope, until, limit, ("f.agent_id = ? AND f.shared_at IS NULL", (agent,)), (order, (person,))
+    )
 
 
 def known_to_all(rows: Rows, scope: Scope, limit: int, until: datetime | None = None) -> list[Fact]:
     """What all agents know, the weightiest first."""
+    return _weightiest(rows, scope, until, limit, ("f.shared_at IS NOT NULL", ()), (f"{_RANK}, {_BY_WORTH}", ()))
+
+
+def _weightiest(
+    rows: Rows,
+    scope: Scope,
+    until: datetime | None,
+    limit: int,
+    which: tuple[str, tuple[Value, ...]],
+    order: tuple[str, tuple[Value, ...]],
+) -> list[Fact]:
+    """The first facts of an order; who said them is looked up for these alone."""
     condition, parameters = scope.sql("f.audience")
-    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.shared_at IS NOT NULL AND f.superseded_by IS NULL
-              AND f.created_at <= ? AND {condition} ORDER BY {_RANK}, {_BY_WORTH} LIMIT ?"""
     moment = "~" if until is None else to_text(until)
-    return [to_fact(row) for row in rows.all(sql, (moment, *parameters, limit))]
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.id IN (SELECT f.id FROM facts f WHERE {which[0]}
+                AND f.superseded_by IS NULL AND f.created_at <= ? AND {condition} ORDER BY {order[0]} LIMIT ?)
+              ORDER BY {order[0]}"""
+    return [to_fact(row) for row in rows.all(sql, (*which[1], moment, *parameters, *order[1], limit, *order[1]))]
 
 
 def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:
@@ -216,21 +230,9 @@ def forget(tx: Tx, fact: FactId) -> int:
 
 
 def to_fact(row: Row) -> Fact:
-    """A row of `_COLUMNS`."""
-    return Fact(
-        id=FactId(row["id"]),
-        agent=AgentId(row["agent_id"]),
-        category=Category(row["category"]),
-        text=row["fact"],
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        speaker=row["speaker"],
-        reinforcements=row["reinforcements"],
-        shared=row["shared_at"] is not None,
-        confirmed_by=tuple(map(AgentId, json.loads(row["confirmed_by"]))),
-        by_person=bool(row["by_person"]),
-        superseded=row["superseded_by"] is not None,
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        created_at=from_text(row["created_at"]),
-        last_seen=from_text(row["last_seen"]),
-    )
+    """A row of `_COLUMNS`, by position, as every prompt reads some."""
+    *plain, shared, by_person, audience, category, confirmed, trust, created, seen = row
+    agents = () if confirmed == "[]" else tuple(json.loads(confirmed))
+    kind, trusted = _CATEGORIES[category], _TRUST[trust]
+    moments = from_text(created), from_text(seen)
+    return Fact._make((*plain, bool(shared), bool(by_person), audience, kind, agents, trusted, *moments))

@@ -171,7 +171,6 @@ def fact(number: int, text: str, **change: Any) -> Fact:
         "shared": False,
         "confirmed_by": (),
         "by_person": True,
-        "superseded": False,
         "audience": HALL.audience,
         "trust": Trust.APPROVED,
         "created_at": NOON,
