@@ -26,6 +26,7 @@ ROSTER = "who else is here"
 ROSTER_CHARACTERS = 480
 """Of all its lines together, about 130 tokens: with the facts, 330 are for both."""
 _MOST_TASKS, _MOST_HANDOFFS = 5, 5
+_DID = 60  # characters of what another agent did last
 _WORDS = 160  # characters of an event, a description or a message that are shown
 _LINE = 600  # characters of a task or handoff note
 _NOW, _DAY = timedelta(minutes=30), timedelta(days=1)
@@ -102,7 +103,8 @@ def roster_lines(others: Sequence[Neighbour], now: datetime) -> list[str]:
     room = ROSTER_CHARACTERS
     for number, each in enumerate(others):
         about = f": {one_line(each.description, 80)}" if each.description else ""
-        line = f"- {each.name}{about}{_lately(each.last_active, now)}"
+        did = f'; last: "{one_line(each.did, _DID)}"' if each.did else ""
+        line = f"- {each.name}{about}{_lately(each.last_active, now)}{did}"
         room -= len(line) + 1
         if room < 0:
             return [*lines, f"- and {len(others) - number} more"]

@@ -17,12 +17,14 @@ from memory.turns import Turn
 
 @dataclass(frozen=True)
 class Neighbour:
-    """Another agent of the constellation; `last_active` as far as those who ask may know."""
+    """Another agent of the constellation; `last_active`, and what its last session was about, as far as those who ask
+    may know."""
 
     id: AgentId
     name: str
     description: str
     last_active: datetime | None
+    did: str = ""
 
 
 def came(tx: Tx, turn: Turn, now: datetime) -> None:
@@ -80,14 +82,21 @@ def last_active(rows: Rows, agent: AgentId, scope: Scope) -> datetime | None:
 def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbour]:
     """The other agents that are not archived, by name."""
     condition, parameters = scope.sql("p.audience")
-    sql = f"""SELECT a.id, a.name, a.description, max(p.last_active) AS at FROM agents a
+    heard, known = scope.sql("s.audience")
+    sql = f"""SELECT a.id, a.name, a.description, max(p.last_active) AS at,
+                (SELECT s.what FROM sessions s WHERE s.agent_id = a.id AND s.ended = 1 AND {heard}
+                 ORDER BY s.last_at DESC, s.id DESC LIMIT 1) AS did FROM agents a
               LEFT JOIN agent_presence p ON p.agent_id = a.id AND {condition}
               WHERE a.id <> ? AND a.status <> 'archived' GROUP BY a.id ORDER BY a.name"""
     return [
         Neighbour(
-            AgentId(row["id"]), row["name"], row["description"], None if row["at"] is None else from_text(row["at"])
+            AgentId(row["id"]),
+            row["name"],
+            row["description"],
+            None if row["at"] is None else from_text(row["at"]),
+            row["did"] or "",
         )
-        for row in rows.all(sql, (*parameters, agent))
+        for row in rows.all(sql, (*known, *parameters, agent))
     ]
 
 

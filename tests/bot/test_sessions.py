@@ -9,6 +9,7 @@ from memory.audience import OWNER, Scope
 from memory.sessions import KEPT, Session
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, deleted, direct, edited, said, says
 from tests.bot.stage import Service, Setting, running
+from tests.bot.test_context import newest
 
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
 WORKED = (
@@ -77,3 +78,30 @@ async def test_a_session_without_words_goes(tmp_path: Path) -> None:
         await service.heard(deleted(1))
         assert await ended(service) == []
         assert await service.column("SELECT count(*) FROM sessions") == [0]
+
+
+async def test_other_agents_are_told_what_the_last_session_was_about_that_they_may_know(tmp_path: Path) -> None:
+    toml = """
+[[agents]]
+name = "Flux"
+[[agents]]
+name = "Anchor"
+[[groups]]
+name = "Times"
+members = ["Flux"]
+default = true
+[[groups]]
+name = "Habits"
+members = ["Anchor"]
+places = ["discord:42"]
+"""
+    port = channel("42")
+    async with running(tmp_path, Setting(ScriptedModel(*[says("Done.")] * 9), toml=toml)) as service:
+        await service.heard(said("Draw the fence.", 1))
+        service.clock.forward(60)
+        await service.heard(said("Hide the diamond.", 2, ANNS))
+        await ended(service)
+        await service.heard(said("hello", 3, port))
+    roster = newest(service.model.requests[-1])
+    assert '- Flux (active today); last: "Draw the fence. — Done."' in roster
+    assert "diamond" not in roster
