@@ -14,7 +14,7 @@ from bot.desk import Asker
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from bot.surroundings import ago, event_line, handoff_line, task_line
-from memory import activity, agents, coordination, presence, summaries
+from memory import activity, agents, coordination, presence, sessions, summaries
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agents import Agent
 from memory.audience import OWNER, Scope, Trust, parse_audience
@@ -122,7 +122,7 @@ class Coordinating:
         return await self._read(read)
 
     async def summaries(self, asker: Asker, place: PlaceId) -> list[dict[str, Any]]:
-        """Earlier talk of a place in short, what agents did, and what happened to all, as far as it was summarised."""
+        """Earlier talk of a place in short, what agents did, the last sessions, and what happened to all."""
 
         def read(rows: Rows) -> list[dict[str, Any]]:
             of_all = summaries.constellation_summaries(rows, asker.scope, 3)
@@ -131,6 +131,9 @@ class Coordinating:
             names = {agent.id: agent.name for agent in agents.agents(rows)}
             found = [_talk(each, names.get(each.agent, each.agent)) for each in here]
             found += [_did(each) for each in of_agents]
+            found += [
+                _session(each, names.get(each.agent, each.agent)) for each in sessions.recent(rows, asker.scope, 5)
+            ]
             return [*found, *map(_all, of_all)]
 
         return await self._read(read)
@@ -217,6 +220,14 @@ def _talk(found: summaries.Compaction, name: str) -> dict[str, Any]:
 def _did(found: summaries.AgentSummary) -> dict[str, Any]:
     made = to_text(found.generated_at)
     return {"of": "agent", "name": found.agent_name, "messages": found.messages, "made": made, "text": found.summary}
+
+
+def _session(found: sessions.Session, name: str) -> dict[str, Any]:
+    parts = [found.what]
+    for title, lines in (("Decided", found.decisions), ("Files", found.files), ("Commits", found.commits)):
+        parts += [f"{title}: {'; '.join(lines)}."] if lines else []
+    parts += [f"Open: {'; '.join(found.unfinished)}."] if found.unfinished else []
+    return {"of": "session", "name": name, "messages": None, "made": to_text(found.last_at), "text": " ".join(parts)}
 
 
 def _all(found: summaries.ConstellationSummary) -> dict[str, Any]:
