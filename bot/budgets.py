@@ -108,10 +108,8 @@ class Budgets:
     def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowed:
         """Decide what a call may be, and reserve what it will probably cost; tells the person when it became less."""
         spender = Spender(turn.id, agent.id, turn.person, guild_of(turn.scope))
-        tokens = _tokens(request)
-        found = [(limit, _spent(tx, limit, spender, now)) for limit in self.limits if _is_for(limit, spender, agent)]
-        cost = price(self._model(agent), tokens - _answer(request), _answer(request))
-        rung, limit = self._rung(found, cost, tokens)
+        tokens, cost = self._estimate(agent, request)
+        rung, limit = self._rung_for(tx, spender, agent, (cost, tokens), now)
         patrol = place_source(turn.place) == PATROL
         if patrol and rung is Rung.SHORT:
             rung = Rung.OFFLINE  # without its tools a model could only pretend to have looked
@@ -126,6 +124,32 @@ class Budgets:
         if chosen.model == OFFLINE:
             return Allowed(rung, chosen)
         return Allowed(rung, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+
+    def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowed | None:
+        """Decide whether a call may be made that nobody waits for, and reserve it; None where it may not.
+
+        It is made at the first two rungs alone: what is left from there on is kept for people.
+        """
+        tokens, cost = self._estimate(agent, request)
+        rung, _limit = self._rung_for(tx, spender, agent, (cost, tokens), now)
+        if rung > Rung.CHEAPER:
+            return None
+        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(rung) else agent
+        if chosen.model == OFFLINE:
+            return None
+        return Allowed(rung, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+
+    def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
+        """What a call will probably take, in tokens and in money; None where the price is not known."""
+        tokens = _tokens(request)
+        return tokens, price(self._model(agent), tokens - _answer(request), _answer(request))
+
+    def _rung_for(
+        self, rows: Rows, spender: Spender, agent: Agent, call: tuple[float | None, int], now: datetime
+    ) -> tuple[Rung, Limit | None]:
+        """The lowest rung that a limit asks for, for a call of that cost and so many tokens."""
+        found = [(limit, _spent(rows, limit, spender, now)) for limit in self.limits if _is_for(limit, spender, agent)]
+        return self._rung(found, *call)
 
     def standings(self, rows: Rows, now: datetime) -> list[Standing]:
         """How the limits stand; one for each person or each guild is of whoever spent most of it."""

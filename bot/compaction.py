@@ -8,7 +8,7 @@ without a summary when there is no room for them, and the log says so.
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from weakref import WeakValueDictionary
@@ -16,30 +16,27 @@ from weakref import WeakValueDictionary
 import structlog
 from pydantic import ValidationError
 
+from bot.background import Background, Errand, NoAnswer
 from bot.context import Material
-from bot.errors import ConfigError
 from bot.events import Complete, OfMember, TurnEvent
 from bot.history import DEFAULT_BUDGET
 from bot.kit import Kit
-from bot.models.base import Answer, Event, ModelError, Request, UserMessage
-from bot.models.catalog import OFFLINE
+from bot.models.base import Answer, Request, UserMessage
 from bot.patrolling import is_patrol
 from bot.quoting import estimate_tokens, plain
 from bot.retrying import until_stored
-from bot.spending import spent
 from bot.strategies import Plan, RecursiveSummarization, Strategy, Truncate, View, forced, plan, strategy_of
 from memory import agents, inbox, logs, messages, summaries, turns
 from memory.agents import Agent
 from memory.audience import Audience
 from memory.constellation import Constellations
 from memory.database import Database, Rows, Tx
-from memory.faults import call_point, commit_point, outside
+from memory.faults import call_point, commit_point
 from memory.ids import ConstellationId, PlaceId, TurnId, new_id
 from memory.logs import Logged
 from memory.messages import Message
 from memory.summaries import Compaction
 from memory.turns import Turn
-from memory.usage import record
 from sources.text import one_line
 
 _STORE = commit_point("compaction.store")
@@ -84,6 +81,7 @@ class Compactor:
         self._constellations = constellations
         self._house = house
         self._kit = kit
+        self._background = Background(kit)
         self._ended: asyncio.Queue[TurnId] = asyncio.Queue()
         self._locks: WeakValueDictionary[tuple[str, PlaceId], asyncio.Lock] = WeakValueDictionary()
 
@@ -148,46 +146,39 @@ class Compactor:
         planned = _chunk(planned, found.strategy.chunk_messages)
         if not any(map(_line, planned.leaving)):
             return await self._store(database, found, planned, _compaction(found, planned, now))
-        answer = await self._summarised(found, found.strategy, planned)
+        answer = await self._summarised(database, found, found.strategy, planned)
         if answer is None:
             return False
         made = _compaction(found, planned, now)
         text = self._kit.redact(answer.text).strip()[:_LONGEST]
         depth = 1 if found.previous is None else found.previous.depth + 1
         made = replace(made, summary=text, depth=depth, model=answer.model)
-        return await self._store(database, found, planned, made, answer)
+        return await self._store(database, found, planned, made)
 
-    async def _summarised(self, found: Conversation, strategy: RecursiveSummarization, planned: Plan) -> Answer | None:
+    async def _summarised(
+        self, database: Database, found: Conversation, strategy: RecursiveSummarization, planned: Plan
+    ) -> Answer | None:
         """What the model makes of it; None when it makes nothing, which the log says."""
         agent = replace(found.agent, model=strategy.model or found.agent.model)
         text = _told(found.previous, planned.leaving)
         request = Request(strategy.prompt or PROMPT, (UserMessage(text),), max_tokens=_SUMMARY_TOKENS)
-        reason = "no language model answered"
         try:
-            model = await self._kit.model(agent)
-            answer = await outside(_MODEL, _answer(model.complete(request)), self._kit.limits.model_seconds)
-            if answer is not None and answer.model != OFFLINE and answer.text.strip() and answer.finish != "filter":
-                return answer
-        except (ModelError, ConfigError, TimeoutError) as error:
-            reason = self._kit.redact(str(error)) or "it took too long"
-        _log.warning(
-            "summary_failed",
-            agent=found.agent.name,
-            place=found.turn.place,
-            reason=reason,
-            hint="nothing was changed; messages for which there is no room leave the view without a summary",
-        )
-        return None
+            return await self._background.ask(database, Errand(agent, found.turn.scope, _MODEL), request)
+        except NoAnswer as error:
+            _log.warning(
+                "summary_failed",
+                agent=found.agent.name,
+                place=found.turn.place,
+                reason=error.reason,
+                hint="nothing was changed; messages for which there is no room leave the view without a summary",
+            )
+            return None
 
-    async def _store(
-        self, database: Database, found: Conversation, planned: Plan, made: Compaction, answer: Answer | None = None
-    ) -> bool:
+    async def _store(self, database: Database, found: Conversation, planned: Plan, made: Compaction) -> bool:
         """Keep it, unless anything of what it was made of changed meanwhile."""
         now = self._kit.clock()
 
         def work(tx: Tx) -> bool:
-            if answer is not None:
-                record(tx, found.turn, spent(answer.model, answer.usage), now)
             newest = summaries.newest(tx, found.agent.id, found.turn.place, found.audience)
             if newest != found.previous or not _unchanged(tx, planned.leaving, found):
                 return False
@@ -201,14 +192,6 @@ class Compactor:
         if not stored:
             _log.info("summary_outdated", place=found.turn.place, hint="what it was made of changed; made again later")
         return stored
-
-
-async def _answer(events: AsyncIterator[Event]) -> Answer | None:
-    found: Answer | None = None
-    async for event in events:
-        if isinstance(event, Answer):
-            found = event
-    return found
 
 
 def conversation_of(

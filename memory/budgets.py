@@ -29,9 +29,9 @@ class Limit:
 
 @dataclass(frozen=True)
 class Spender:
-    """For whom a call is made."""
+    """For whom a call is made; without a turn nobody waits for it, and it counts for no person."""
 
-    turn: TurnId
+    turn: TurnId | None
     agent: AgentId
     person: PersonId | None
     guild: Audience | None
@@ -110,7 +110,7 @@ def spenders(rows: Rows, column: Literal["person_id", "guild_id"], since: dateti
 def reserve(tx: Tx, spender: Spender, usd: float | None, tokens: int, now: datetime) -> int:
     """Set aside what a call will probably cost; gives the id by which it is settled."""
     identifier = snowflakes.next()
-    values: dict[str, Value] = {"id": identifier, "turn_id": spender.turn, "agent_id": spender.agent}
+    values: dict[str, Value] = {"id": identifier, "turn_id": spender.turn or 0, "agent_id": spender.agent}
     values |= {"person_id": spender.person, "guild_id": spender.guild, "usd": usd, "tokens": tokens}
     tx.insert("budget_reservations", {**values, "at": to_text(now)})
     return identifier

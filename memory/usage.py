@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from memory.audience import Audience, Scope
 from memory.clock import to_text
 from memory.database import Rows, Tx, Value, as_dict
-from memory.ids import PersonId, snowflakes
+from memory.ids import AgentId, PersonId, snowflakes
 from memory.turns import Turn
 
 
@@ -32,13 +32,19 @@ def guild_of(scope: Scope) -> Audience | None:
 
 def record(tx: Tx, turn: Turn, spent: Spent, now: datetime) -> None:
     """Add a call made for a turn."""
+    whose: dict[str, Value] = {"turn_id": turn.id, "agent_id": turn.agent, "person_id": turn.person}
+    _add(tx, whose | {"place_id": turn.place, "guild_id": guild_of(turn.scope)}, spent, now)
+
+
+def record_upkeep(tx: Tx, agent: AgentId, guild: Audience | None, spent: Spent, now: datetime) -> None:
+    """Add a call that nobody waited for: it counts for the agent and its constellation, and for no person."""
+    _add(tx, {"agent_id": agent, "guild_id": guild}, spent, now)
+
+
+def _add(tx: Tx, whose: dict[str, Value], spent: Spent, now: datetime) -> None:
     values: dict[str, Value] = {
         "id": snowflakes.next(),
-        "turn_id": turn.id,
-        "agent_id": turn.agent,
-        "person_id": turn.person,
-        "place_id": turn.place,
-        "guild_id": guild_of(turn.scope),
+        **whose,
         "model": spent.model,
         "input_tokens": spent.input_tokens,
         "output_tokens": spent.output_tokens,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from bot.budgets import Budgets, Ladder
 from bot.errors import ConfigError
 from bot.models.base import (
     Answer,
@@ -22,6 +23,7 @@ from bot.policy import Approver
 from bot.strategies import Importance, Strategy, TimeDecay, Truncate, View, important, plan, strategy_of
 from memory import summaries
 from memory.audience import Scope, Trust
+from memory.budgets import Limit
 from memory.database import Rows
 from memory.ids import MessageId, TurnId
 from memory.messages import Message
@@ -472,3 +474,22 @@ def test_without_a_strategy_nothing_is_compacted() -> None:
     assert strategy_of({}) is None
     found: Strategy | None = strategy_of({"compaction": {"strategy": "importance"}})
     assert isinstance(found, Importance)
+
+
+async def test_summaries_count_for_the_constellation_and_no_person_and_leave_the_rest_of_a_budget_to_people(
+    tmp_path: Path,
+) -> None:
+    model = Summarising()
+    day = Limit("constellation", "day", tokens=200_000)
+    kept = Budgets({("constellation", "day"): day}, Ladder(), "openai:nobody-knows")
+    async with running(tmp_path, Setting(model, toml=RECURSIVE, budgets=kept)) as service:
+        await count(service, 1, 4)
+        (cost,) = await service.rows("SELECT agent_id, person_id, place_id FROM model_usage WHERE cost_usd = 0.5")
+        assert (bool(cost["agent_id"]), cost["person_id"], cost["place_id"]) == (True, None, None)
+        spent = "UPDATE model_usage SET input_tokens = 189000 WHERE cost_usd = 0.5"
+        await service.write(lambda tx: tx.run(spent))
+        await count(service, 5, 8)
+        assert len(await compactions(service)) == len(model.summarised()) == 1, "what is left is kept for answers"
+        assert len(model.spoken()) == 8
+        assert "kept for answers" in next(row["reason"] for row in service.logs if row["event"] == "summary_failed")
+        assert await service.column("SELECT count(*) FROM budget_reservations") == [0]

@@ -50,6 +50,11 @@ EXEMPT = {
     # Nothing of a message waits for these; `tests/bot/test_compaction.py` ends the service between them.
     "compaction.model": "asks for a summary after an answer",
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",
+    # Calls that nobody waits for; `tests/bot/test_summarising.py` ends the service between them.
+    "background.reserve": "sets aside what such a call will cost; only with budgets",
+    "background.settle": "writes down what it did cost",
+    "background.release": "after such a call that came to nothing",
+    "summaries.model": "asks for a summary of an agent or of a day",
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",
