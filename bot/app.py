@@ -10,6 +10,7 @@ from typing import Any
 from bot import control
 from bot.approving import Approvals, approval_terms
 from bot.archive import Archive
+from bot.background import Background
 from bot.broker import Broker
 from bot.budgeting import configured_budgets, open_budgeting
 from bot.chat import Chat
@@ -42,6 +43,7 @@ from bot.remembering import Remembering
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.steering import open_steering
+from bot.summarising import Summarising
 from bot.talking import Talking
 from bot.thinking import Thinking, open_models
 from bot.tools import make_tools, web_tools
@@ -167,8 +169,10 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             ground.embedding,
             DamageWatch(ground.constellations, house.id, house.notices, clock, desks.approvals.resume),
             compactor,
-            IdleWatch(ground.constellations, house.id, clock, config.activity.kept()),
+            IdleWatch(ground.constellations, house.id, clock, config.activity.kept(), desks.schedule.changed),
         )
+        summarising = Summarising(ground.constellations, Background(kit), config.schedule.zone_name())
+        replace(summarising, model=config.model.upkeep, busy=lambda: router.busy).add(desks.schedule.runner.kinds)
         yield App(router, chat, desks, *background, connected, ground.events, ground.endpoints, ground.folder)
 
 

@@ -59,6 +59,13 @@ class Background:
 
     kit: Kit
 
+    async def thinks(self, agent: Agent) -> bool:
+        """Whether the model that is set for an agent is a language model, not the offline one. Raises NoAnswer."""
+        try:
+            return (await self.kit.model(agent)).name != OFFLINE
+        except ConfigError as error:
+            raise NoAnswer("failed", self.kit.redact(str(error))) from error
+
     async def ask(self, database: Database, errand: Errand, request: Request) -> Answer:
         """A model's answer with words in it. Raises NoAnswer."""
         allowed = await self._allow(database, errand, request)

@@ -2,14 +2,16 @@
 
 import asyncio
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.retrying import until_stored
-from memory import activity, presence, sessions
+from bot.summarising import OF_AGENTS
+from memory import activity, jobs, presence, sessions
 from memory.clock import Clock
 from memory.constellation import Constellations
-from memory.database import Rows
+from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import ConstellationId, SessionId
 
@@ -22,12 +24,16 @@ _LOOK_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class IdleWatch:
-    """Looks once a minute. `kept` is how long activity is kept; None: for ever."""
+    """Looks once a minute. `kept` is how long activity is kept; None: for ever.
+
+    Agents that are not active any more are told of in short: `asked` is called when that job is to run.
+    """
 
     constellations: Constellations
     house: ConstellationId
     clock: Clock
     kept: timedelta | None
+    asked: Callable[[], None] = lambda: None
 
     async def run(self) -> None:
         """Look again and again, until cancelled."""
@@ -47,9 +53,15 @@ class IdleWatch:
         async with self.constellations.use(self.house) as database:
             idle, old, over = await database.read(due)
             if idle:
-                await database.write(_IDLE, lambda tx: presence.deactivate_idle(tx, now))
+                await database.write(_IDLE, lambda tx: _deactivate(tx, now))
+                self.asked()
             for session in over:
                 await database.write(_SESSION, functools.partial(sessions.put_in_short, identifier=session))
             if old and oldest is not None:
                 moment: datetime = oldest
                 await database.write(_FORGET, lambda tx: activity.forget_before(tx, moment))
+
+
+def _deactivate(tx: Tx, now: datetime) -> None:
+    presence.deactivate_idle(tx, now)
+    jobs.prompt(tx, OF_AGENTS, now)

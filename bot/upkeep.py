@@ -17,6 +17,7 @@ from bot.planning import Announcing
 from bot.privacy import Choices
 from bot.reminding import Reminding
 from bot.schedule import Schedule, Standing
+from bot.summarising import OF_AGENTS, OF_DAYS
 from memory import jobs, working
 from memory.clock import Clock
 from memory.constellation import Constellations
@@ -45,6 +46,8 @@ def standing(zone: str) -> tuple[Standing, ...]:
         Standing(TIDY, Cron("40 3 * * 0", zone)),
         Standing(SWEEP, Cron("50 * * * *", zone)),  # what has expired is not read before that either
         Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
+        Standing(OF_AGENTS, Cron("5 * * * *", zone)),
+        Standing(OF_DAYS, Cron("0 4 * * *", zone)),
     )
 
 

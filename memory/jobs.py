@@ -187,6 +187,12 @@ def ask(tx: Tx, identifier: str, now: datetime) -> bool:
     return tx.run(sql, (to_text(now), identifier)) == 1
 
 
+def prompt(tx: Tx, identifier: str, now: datetime) -> bool:
+    """Let it run now, by the house's own doing: not while it is paused, or was tried a moment ago."""
+    sql = "UPDATE jobs SET asked_at = ? WHERE id = ? AND status = 'active' AND held_until IS NULL"
+    return tx.run(sql, (to_text(now), identifier)) == 1
+
+
 def pause(tx: Tx, identifier: str) -> bool:
     """Run it no more by itself; False when it was not to be run."""
     return tx.run("UPDATE jobs SET status = 'paused' WHERE id = ? AND status = 'active'", (identifier,)) == 1

@@ -16,6 +16,7 @@ from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.ids import AgentId, MessageId, PersonId, PlaceId
 from memory.messages import COLUMNS, Message, to_message
 
+Span: TypeAlias = Literal["day", "week"]
 StrategyName: TypeAlias = Literal["truncate", "recursive_summarization", "importance", "time_decay"]
 
 
@@ -58,6 +59,10 @@ class AgentSummary:
     audience: Audience
     trust: Trust
     generated_at: datetime
+    model: str = ""
+    """Which wrote it; "offline": it is an extract by rules."""
+    end: int = 0
+    """The newest message that it is made of, as stored."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,14 @@ class ConstellationSummary:
     threads: tuple[str, ...]
     audience: Audience
     trust: Trust
+    span: Span = "day"
+    model: str = ""
+    """Which wrote it; "offline": it is an extract by rules."""
+    messages: int = 0
+    covers: tuple[int, int] = (0, 0)
+    """The first and last message that it is made of, as stored."""
+    created_at: datetime | None = None
+    """As stored."""
 
 
 def position(message: Message) -> int:
@@ -168,33 +181,60 @@ def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) ->
     """Keep what an agent did lately, instead of what was kept before. Raises ValueError for sources of others."""
     start, end = _span(made.audience, sources)
     sql = """INSERT OR REPLACE INTO agent_summaries (agent_id, summary, messages_covered, start_position, end_position,
-             audience, trust, generated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+             audience, trust, generated_at, model) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
     covered = (made.agent, made.summary, made.messages, start, end)
-    tx.run(sql, (*covered, made.audience, int(made.trust), to_text(made.generated_at)))
+    tx.run(sql, (*covered, made.audience, int(made.trust), to_text(made.generated_at), made.model))
 
 
-def agent_summaries(rows: Rows, scope: Scope) -> list[AgentSummary]:
-    """What agents did lately, as far as the scope may know, the newest of each agent first."""
+def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> list[AgentSummary]:
+    """What agents did lately, as far as the scope may know, the newest of each agent first; or one of them."""
     condition, parameters = scope.sql("s.audience")
     sql = f"""SELECT s.*, coalesce(a.name, s.agent_id) AS name FROM agent_summaries s
-              LEFT JOIN agents a ON a.id = s.agent_id WHERE {condition} ORDER BY s.generated_at DESC, name"""
-    return [
-        AgentSummary(
-            agent=AgentId(row["agent_id"]),
-            agent_name=row["name"],
-            summary=row["summary"],
-            messages=row["messages_covered"],
-            audience=Audience(row["audience"]),
-            trust=Trust(row["trust"]),
-            generated_at=from_text(row["generated_at"]),
-        )
-        for row in rows.all(sql, parameters)
-    ]
+              LEFT JOIN agents a ON a.id = s.agent_id WHERE {condition} AND (? IS NULL OR s.agent_id = ?)
+              ORDER BY s.generated_at DESC, name"""
+    return [_agent_summary(row) for row in rows.all(sql, (*parameters, agent, agent))]
+
+
+def agent_summary(rows: Rows, agent: AgentId, audience: Audience) -> AgentSummary | None:
+    """What stands of an agent for exactly that audience, for whoever makes it anew."""
+    sql = """SELECT s.*, coalesce(a.name, s.agent_id) AS name FROM agent_summaries s
+             LEFT JOIN agents a ON a.id = s.agent_id WHERE s.agent_id = ? AND s.audience = ?"""
+    row = rows.one(sql, (agent, audience))
+    return None if row is None else _agent_summary(row)
+
+
+def _agent_summary(row: Row) -> AgentSummary:
+    return AgentSummary(
+        agent=AgentId(row["agent_id"]),
+        agent_name=row["name"],
+        summary=row["summary"],
+        messages=row["messages_covered"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        generated_at=from_text(row["generated_at"]),
+        model=row["model"],
+        end=row["end_position"],
+    )
 
 
 def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Sequence[Message], now: datetime) -> None:
-    """Keep what happened to all in a time. Raises ValueError unless all sources have its audience."""
-    start, end = _span(made.audience, sources)
+    """Keep what happened to all in a time, instead of what was kept of it before.
+
+    Raises ValueError unless all sources have its audience.
+    """
+    _put(tx, made, _span(made.audience, sources), now)
+
+
+def add_week(tx: Tx, made: ConstellationSummary, days: Sequence[ConstellationSummary], now: datetime) -> None:
+    """The same of a week, made of its days. Raises ValueError unless all have its audience."""
+    if not days or any(day.audience != made.audience for day in days):
+        raise ValueError(f"a week for {made.audience} is made of days of that audience, and of some")
+    _put(tx, made, (min(day.covers[0] for day in days), max(day.covers[1] for day in days)), now)
+
+
+def _put(tx: Tx, made: ConstellationSummary, covers: tuple[int, int], now: datetime) -> None:
+    sql = "DELETE FROM constellation_summaries WHERE audience = ? AND span = ? AND period_start = ?"
+    tx.run(sql, (made.audience, made.span, to_text(made.start)))
     values: dict[str, Value] = {
         "id": made.id,
         "period_start": to_text(made.start),
@@ -202,11 +242,14 @@ def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Seque
         "summary": made.summary,
         "key_decisions": json.dumps(made.decisions, ensure_ascii=False),
         "open_threads": json.dumps(made.threads, ensure_ascii=False),
-        "start_position": start,
-        "end_position": end,
+        "start_position": covers[0],
+        "end_position": covers[1],
         "audience": made.audience,
         "trust": int(made.trust),
         "created_at": to_text(now),
+        "span": made.span,
+        "model": made.model,
+        "message_count": made.messages,
     }
     tx.insert("constellation_summaries", values)
 
@@ -217,20 +260,43 @@ def constellation_summaries(
     """The newest that the scope may know, newest first; of those that were made until then."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM constellation_summaries WHERE {condition} AND created_at <= ?
-              ORDER BY period_end DESC, id DESC LIMIT ?"""
-    return [
-        ConstellationSummary(
-            id=row["id"],
-            start=from_text(row["period_start"]),
-            end=from_text(row["period_end"]),
-            summary=row["summary"],
-            decisions=tuple(json.loads(row["key_decisions"])),
-            threads=tuple(json.loads(row["open_threads"])),
-            audience=Audience(row["audience"]),
-            trust=Trust(row["trust"]),
-        )
-        for row in rows.all(sql, (*parameters, "~" if until is None else to_text(until), limit))
-    ]
+              ORDER BY period_end DESC, span, id DESC LIMIT ?"""
+    found = rows.all(sql, (*parameters, "~" if until is None else to_text(until), limit))
+    return [_constellation_summary(row) for row in found]
+
+
+def standing_between(
+    rows: Rows, audience: Audience, span: Span, start: datetime, end: datetime
+) -> list[ConstellationSummary]:
+    """Those of exactly that audience that are about a part of a time, oldest first, for whoever makes them."""
+    sql = """SELECT * FROM constellation_summaries WHERE audience = ? AND span = ? AND period_start < ?
+             AND period_end > ? ORDER BY period_start"""
+    return [_constellation_summary(row) for row in rows.all(sql, (audience, span, to_text(end), to_text(start)))]
+
+
+def audiences_of_days(rows: Rows, start: datetime, end: datetime) -> list[Audience]:
+    """The audiences for which days in a time were summarised."""
+    sql = """SELECT DISTINCT audience FROM constellation_summaries WHERE span = 'day' AND period_start >= ?
+             AND period_start < ? ORDER BY audience"""
+    return [Audience(row[0]) for row in rows.all(sql, (to_text(start), to_text(end)))]
+
+
+def _constellation_summary(row: Row) -> ConstellationSummary:
+    return ConstellationSummary(
+        id=row["id"],
+        start=from_text(row["period_start"]),
+        end=from_text(row["period_end"]),
+        summary=row["summary"],
+        decisions=tuple(json.loads(row["key_decisions"])),
+        threads=tuple(json.loads(row["open_threads"])),
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        span=row["span"],
+        model=row["model"],
+        messages=row["message_count"],
+        covers=(row["start_position"], row["end_position"]),
+        created_at=from_text(row["created_at"]),
+    )
 
 
 def _span(audience: Audience, sources: Iterable[Message]) -> tuple[int, int]:

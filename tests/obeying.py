@@ -1,5 +1,6 @@
 """A model of the tests' worlds: it does what it is told, and repeats all that it is shown."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ def obey(request: Request, targets: Sequence[str], most: int = 4000) -> Answer:
 
     `targets` is where it can send things; an answer has `most` characters.
     """
+    if request.system.startswith(("You tell other agents", "You tell in short")):
+        everything = " | ".join(str(getattr(message, "text", "")) for message in request.messages)
+        return says(json.dumps({"summary": everything[-790:]}))
     if request.system == PROMPT:
         return says(" | ".join(str(getattr(message, "text", "")) for message in request.messages)[-most:])
     last = max(n for n, message in enumerate(request.messages) if isinstance(message, UserMessage) and message.said)

@@ -17,10 +17,12 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
+from bot.background import Background
 from bot.desk import Asker, Desk
 from bot.embedding import Embedding
 from bot.identities import Identities
 from bot.policy import Approver
+from bot.summarising import Summarising
 from memory import vectors
 from memory.database import as_dict
 from memory.embedding import Embedder, GuardedEmbedder, Questions
@@ -237,8 +239,17 @@ class Run:
         embedding.cancel()
         await asyncio.gather(embedding, return_exceptions=True)
 
+    async def tell(self) -> None:
+        """Agents, days and weeks are told in short, as the house's own jobs do."""
+        service, self.service.clock.now = self.service, NOON + timedelta(days=2)
+        kit = service.router._houses[service.house].kit
+        told = Summarising(service.constellations, Background(kit), "UTC")
+        await told.agents(service.house, NOON + timedelta(hours=3))
+        await told.days(service.house, service.clock.now)
+
     async def look(self) -> None:
         """The outbox, the stores by audience, and what people are shown when they ask the service itself."""
+        await self.tell()
         await self.embed()
         theirs = {place.audience for place in self.ground.aside}
         for sql in (
@@ -254,6 +265,9 @@ class Run:
             "SELECT description, importance, audience FROM notable_events ORDER BY id",
             "SELECT key, content, category, tags, expires_at, trust, audience FROM working_memory ORDER BY id",
             "SELECT summary, strategy, message_count, depth, trust, audience FROM archive_summaries ORDER BY id",
+            "SELECT agent_id, summary, messages_covered, trust, audience FROM agent_summaries ORDER BY 1, audience",
+            "SELECT summary, key_decisions, span, message_count, trust, audience FROM constellation_summaries"
+            " ORDER BY audience, span, period_start",
         ):
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere

@@ -348,6 +348,8 @@ def _check_models(config: Config) -> Iterator[str]:
     """Every provider that is asked for must be installed and have its key."""
     wanted = {config.model.default: "CARINA_MODEL or model.default"}
     wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
+    if config.model.upkeep:
+        wanted.setdefault(config.model.upkeep, "model.upkeep")
     if config.budgets.cheaper_model:
         wanted.setdefault(config.budgets.cheaper_model, "budgets.cheaper_model")
     wanted |= {agent.model: f'agents["{agent.name}"].model' for agent in config.agents if agent.model}

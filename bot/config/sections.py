@@ -89,6 +89,7 @@ class Constellation(Section):
 class ModelSettings(Section):
     default: ModelName = OFFLINE
     fallback: tuple[ModelName, ...] = ()
+    upkeep: ModelName | Literal[""] = ""
     timeout_seconds: Seconds = 120
     stall_seconds: Seconds = 45
     max_steps: int = Field(default=25, ge=1, le=200)

@@ -55,6 +55,9 @@ EXEMPT = {
     "background.settle": "writes down what it did cost",
     "background.release": "after such a call that came to nothing",
     "summaries.model": "asks for a summary of an agent or of a day",
+    # No message waits for these either; `tests/service/test_summaries.py` kills the service at both.
+    "summaries.agent": "keeps what an agent did lately",
+    "summaries.day": "keeps what happened on a day or in a week",
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",

@@ -1,0 +1,146 @@
+"""A service whose own jobs run by a clock that is moved: days and nights pass in a moment."""
+
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bot.background import Background
+from bot.idling import IdleWatch
+from bot.models.base import Answer, Request, Usage, UserMessage
+from bot.schedule import Schedule
+from bot.summarising import OF_AGENTS, OF_DAYS, Summarising
+from bot.upkeep import Upkeep, standing
+from memory.jobs import Job, get
+from scheduler.jobs import Kinds
+from scheduler.runner import Runner
+from sources.base import Place, Speaker
+from tests.bot.parts import ANN, HALL, NOON, MovableClock, Platform, ScriptedModel, said, says
+from tests.bot.stage import Service, Setting, running
+
+_numbers = itertools.count(1)
+
+
+def of_agent(request: Request) -> bool:
+    return request.system.startswith("You tell other agents")
+
+
+def of_day(request: Request) -> bool:
+    return request.system.startswith("You tell in short what happened on one day")
+
+
+def of_week(request: Request) -> bool:
+    return request.system.startswith("You tell in short what happened in one week")
+
+
+def shown(request: Request) -> str:
+    """What a summariser was given at last."""
+    return [message.text for message in request.messages if isinstance(message, UserMessage)][-1]
+
+
+def tells(summary: str, **more: list[str]) -> Answer:
+    return Answer(json.dumps({"summary": summary, **more}), (), Usage(7, 3, cost_usd=0.5), "scripted:one")
+
+
+class Teller(ScriptedModel):
+    """Answers people with a word, and says of which kind a summary is that it was asked for, and its number."""
+
+    def __init__(self, talk: Callable[[Request], Answer] = lambda _request: says("yes"), **replies: Any) -> None:
+        super().__init__(otherwise=self._reply)
+        self.talk, self.told = talk, list[Request]()
+        self.instead: Any = replies.get("instead")
+        """What is answered in place of any summary."""
+
+    async def _instead(self, request: Request) -> Answer:
+        if isinstance(self.instead, Exception):
+            raise self.instead
+        found = self.instead(request) if callable(self.instead) else self.instead
+        return found if isinstance(found, Answer) else await found
+
+    async def _reply(self, request: Request) -> Answer:
+        if not (of_agent(request) or of_day(request) or of_week(request)):
+            return self.talk(request)
+        self.told.append(request)
+        if self.instead is not None:
+            return await self._instead(request)
+        if of_agent(request):
+            return tells(f"Did {len(self.told)}.")
+        span = "Day" if of_day(request) else "Week"
+        return tells(
+            f"{span} {len(self.told)}.", key_decisions=[f"decided {len(self.told)}"], open_threads=["the gate"]
+        )
+
+
+@dataclass
+class House:
+    """The service, and what runs its jobs."""
+
+    service: Service
+    runner: Runner
+    schedule: Schedule
+    idling: IdleWatch
+
+    async def say(self, text: str, place: Place = HALL, speaker: Speaker = ANN) -> int:
+        """Somebody says something now, and is answered; the number of it."""
+        number = next(_numbers)
+        await self.service.heard(said(text, number, place, speaker, at=self.service.clock()))
+        return number
+
+    async def look(self) -> datetime | None:
+        """What happens by itself at this moment."""
+        await self.idling.look()
+        await self.runner.tick()
+        await self.runner.settled()
+        self.service.router.resume(self.service.house)
+        await self.service.settled()
+        due = await self.runner.tick()
+        await self.runner.settled()
+        return due
+
+    async def pass_by(self, **span: float) -> None:
+        """Let time go by, looking whenever something is due, and every half an hour."""
+        clock = self.service.clock
+        end = clock.now + timedelta(**span)
+        due = await self.look()
+        while clock.now < end:
+            clock.now = min(max(due or end, clock.now + timedelta(seconds=1)), clock.now + timedelta(minutes=30), end)
+            due = await self.look()
+
+    async def job(self, identifier: str) -> Job:
+        found = await self.service.read(lambda rows: get(rows, identifier))
+        assert found is not None
+        return found
+
+
+@asynccontextmanager
+async def living(
+    folder: Path,
+    setting: Setting,
+    zone: str = "UTC",
+    upkeep_model: str = "",
+    jobs: Sequence[str] = (OF_AGENTS, OF_DAYS),
+) -> AsyncIterator[House]:
+    """The service in a folder with some of the house's own jobs."""
+    async with running(folder, setting) as service:
+        store, clock = (service.constellations, service.house), service.clock
+        runner = Runner(service.constellations, Kinds(), clock, service.router.resume)
+        Upkeep(service.constellations, clock).add(runner.kinds)
+        kit = service.router._houses[service.house].kit
+        Summarising(service.constellations, Background(kit), zone, upkeep_model).add(runner.kinds)
+        kept = [each for each in standing(zone) if each.kind in jobs]
+        schedule = Schedule(*store, service.approvals.people, clock, runner, kept)
+        await schedule.prepare()
+        idling = IdleWatch(*store, clock, None, schedule.changed)
+        try:
+            yield House(service, runner, schedule, idling)
+        finally:
+            await runner.settled()
+
+
+def setting(model: ScriptedModel, now: datetime = NOON, **more: Any) -> Setting:
+    clock = MovableClock(now)
+    return Setting(model, clock, Platform(clock), **more)
