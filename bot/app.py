@@ -43,6 +43,7 @@ from bot.remembering import Remembering
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.steering import open_steering
+from bot.summaries import open_summaries
 from bot.summarising import Summarising
 from bot.talking import Talking
 from bot.thinking import Thinking, open_models
@@ -217,6 +218,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         open_backups(config, approvals, schedule),
         Folders(*store, ground.folder.path, clock),
         Facts(*store, people, clock, community.privacy.choices.withheld),
+        open_summaries(config, approvals),
     )
     open_patrols(config, approvals, schedule, kit.owner)
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)

@@ -1,4 +1,4 @@
-"""What agents know of each other, for people: activity, tasks and notes, summaries. Scoped as a message there is.
+"""What agents know of each other, for people: activity, tasks and notes. Scoped as a message there is.
 
 People in charge assign, complete, hand over and note as agents do with `coord`; what they write is known to those who
 hear the place where they give the command, and on the command line to the audience they name.
@@ -14,7 +14,7 @@ from bot.desk import Asker
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from bot.surroundings import ago, event_line, handoff_line, task_line
-from memory import activity, agents, coordination, presence, sessions, summaries
+from memory import activity, agents, coordination, presence
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agents import Agent
 from memory.audience import OWNER, Scope, Trust, parse_audience
@@ -24,9 +24,9 @@ from memory.coordination import By
 from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.faults import commit_point
-from memory.ids import AgentId, ConstellationId, PlaceId
+from memory.ids import AgentId, ConstellationId
 from memory.search import MAX_HITS, Query, search
-from sources.terminal import PERSON, PLACE
+from sources.terminal import PERSON
 from sources.text import one_line
 
 T = TypeVar("T")
@@ -121,23 +121,6 @@ class Coordinating:
 
         return await self._read(read)
 
-    async def summaries(self, asker: Asker, place: PlaceId) -> list[dict[str, Any]]:
-        """Earlier talk of a place in short, what agents did, the last sessions, and what happened to all."""
-
-        def read(rows: Rows) -> list[dict[str, Any]]:
-            of_all = summaries.constellation_summaries(rows, asker.scope, 3)
-            of_agents = summaries.agent_summaries(rows, asker.scope)
-            here = summaries.of_place(rows, place, asker.scope, 1)
-            names = {agent.id: agent.name for agent in agents.agents(rows)}
-            found = [_talk(each, names.get(each.agent, each.agent)) for each in here]
-            found += [_did(each) for each in of_agents]
-            found += [
-                _session(each, names.get(each.agent, each.agent)) for each in sessions.recent(rows, asker.scope, 5)
-            ]
-            return [*found, *map(_all, of_all)]
-
-        return await self._read(read)
-
     async def arrange(self, who: Approver, scope: Scope, trust: Trust, wish: Wish) -> str:
         """Do what is wished; what came of it, in words."""
         policy.require(self.people, who, Action.COORDINATE)
@@ -160,7 +143,6 @@ class Coordinating:
             "activity": self.owner_activity,
             "coord.status": self.owner_status,
             "coord.arrange": self.owner_arrange,
-            "summary": self.owner_summaries,
         }
 
     async def owner_activity(self, **sought: Any) -> list[dict[str, Any]]:
@@ -179,10 +161,6 @@ class Coordinating:
         except ValueError as error:
             raise UserError(str(error)) from error
         return [{"text": await self.arrange(_OWNER, scope, Trust.OWNER, Wish(**wish))}]
-
-    async def owner_summaries(self) -> list[dict[str, Any]]:
-        """What was summarised that the owner may know, with the talk at the terminal."""
-        return await self.summaries(_OWNER_ASKER, PLACE.id)
 
 
 def event_data(event: Event) -> dict[str, Any]:
@@ -210,34 +188,6 @@ def status_lines(found: dict[str, list[dict[str, Any]]]) -> list[str]:
         if found[key]:
             lines += [f"{title}:", *(f"- {row['line']}" for row in found[key])]
     return lines if any(found[key] for key in ("tasks", "handoffs", "notes")) else [*lines, "No task is open."]
-
-
-def _talk(found: summaries.Compaction, name: str) -> dict[str, Any]:
-    made = to_text(found.created_at)
-    return {"of": "this conversation", "name": name, "messages": found.messages, "made": made, "text": found.summary}
-
-
-def _did(found: summaries.AgentSummary) -> dict[str, Any]:
-    made = to_text(found.generated_at)
-    return {"of": "agent", "name": found.agent_name, "messages": found.messages, "made": made, "text": found.summary}
-
-
-def _session(found: sessions.Session, name: str) -> dict[str, Any]:
-    parts = [found.what]
-    for title, lines in (("Decided", found.decisions), ("Files", found.files), ("Commits", found.commits)):
-        parts += [f"{title}: {'; '.join(lines)}."] if lines else []
-    parts += [f"Open: {'; '.join(found.unfinished)}."] if found.unfinished else []
-    return {"of": "session", "name": name, "messages": None, "made": to_text(found.last_at), "text": " ".join(parts)}
-
-
-def _all(found: summaries.ConstellationSummary) -> dict[str, Any]:
-    parts = [found.summary]
-    if found.decisions:
-        parts.append(f"Decided: {'; '.join(found.decisions)}")
-    if found.threads:
-        parts.append(f"Open: {'; '.join(found.threads)}")
-    name = f"{to_text(found.start)[:10]} to {to_text(found.end)[:10]}"
-    return {"of": "all", "name": name, "messages": None, "made": to_text(found.end), "text": " ".join(parts)}
 
 
 def _arranged(tx: Tx, by: By, wish: Wish) -> str:

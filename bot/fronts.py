@@ -24,6 +24,7 @@ from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.schedule import Schedule
 from bot.steering import Steering
+from bot.summaries import Summaries
 from bot.talking import Talking
 from bot.undelivered import Outbox
 from bot.why import Why
@@ -58,12 +59,16 @@ class Desks:
     backups: Backups
     folders: Folders
     facts: Facts
+    summaries: Summaries
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
-        house = self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts
+        house = (
+            *(self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts),
+            self.summaries,
+        )
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 
 

@@ -47,6 +47,7 @@ class Action(StrEnum):
     SOURCES = "pause a source and resume it"
     BACKUP = "make backups and see them"
     AGENDA = "keep tasks, reminders and quiet hours of their own"
+    UNDO_NIGHT = "take back what agents wrote in a night in which nobody watched"
     JOBS = "see scheduled work, run it now, pause and resume it"
     HALT = "halt everything and release it"
     INBOX = "see what arrived and have it tried again"
@@ -81,6 +82,7 @@ _LEAST = {
     Action.SOURCES: Standing.OWNER,
     Action.BACKUP: Standing.OWNER,
     Action.AGENDA: Standing.PERSON,
+    Action.UNDO_NIGHT: Standing.ADMIN,
     Action.JOBS: Standing.ADMIN,
     Action.HALT: Standing.ADMIN,
     Action.INBOX: Standing.ADMIN,

@@ -19,6 +19,7 @@ from bot.reminding import Reminding
 from bot.schedule import Schedule, Standing
 from bot.summarising import OF_AGENTS, OF_DAYS
 from memory import jobs, working
+from memory.archival import journal
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Tx
@@ -30,6 +31,7 @@ from scheduler.runner import Runner
 from scheduler.triggers import Cron
 
 _TIDY_AFTER = timedelta(days=90)
+_NIGHTS_KEPT = timedelta(days=30)  # so long a night can be undone
 
 OPTIMISE = "upkeep.search"
 TIDY = "upkeep.jobs"
@@ -74,6 +76,7 @@ class Upkeep:
     def tidy(self, tx: Tx, firing: Firing) -> Done:
         """Forget jobs that ended long ago; they hold no words."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
+        journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
         return Done(f"{gone} jobs that ended {_TIDY_AFTER.days} days ago are forgotten")
 
     def sweep(self, tx: Tx, firing: Firing) -> Done:

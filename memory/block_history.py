@@ -4,7 +4,7 @@ What goes back is always a new change, made by whoever asked for it. An agent's 
 edits (`memory.blocks`); a person's through `Hand`, under the person's own rights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
@@ -266,6 +266,36 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int) -> Done:
         document.note(Note(Deed.REVERT, changes[0].seq - 1, whose))
 
     return Done(edit(change), plan, tuple(changes))
+
+
+def take_back(edit: Edit, past: Past, changes: Sequence[Change]) -> Done:
+    """Take back some changes of a block, by whomever, as one change, keeping what others wrote. `past` is as it is now.
+
+    Raises Refused when nothing of them is left, and for a block of fields, items or sections that was changed since.
+    """
+    plans: list[Plan] = []
+
+    def change(document: BlockDocument) -> None:
+        if document.version != past.version:
+            raise Moved(f"the block was changed meanwhile: it is at version {document.version} now; try again")
+        plans.append(_taken_back(document, past, frozenset(each.seq for each in changes)))
+        document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
+
+    return Done(edit(change), plans[0], tuple(changes))
+
+
+def _taken_back(document: BlockDocument, past: Past, numbers: frozenset[int]) -> Plan:
+    if not document.structured:
+        plan = past.weave.taken_back(numbers)
+        if not plan.splices:
+            raise Refused("nothing of it is left to take back")
+        document.splice(plan.splices)
+        return plan
+    first = min(numbers)
+    if any(step.change.seq > first and step.change.seq not in numbers for step in past.steps):
+        raise Refused("it has fields, items or sections, and was changed since: set the parts by hand")
+    earlier = [step.change.seq for step in past.steps if step.change.seq < first]
+    return _set_back(document, earlier[-1] if earlier else past.start)
 
 
 _STEPS = (Deed.UNDO, Deed.REDO)

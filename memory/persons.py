@@ -66,7 +66,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("budgets", budgets, "budgets", "budget_reservations"),
     _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
     _store("requests", requests, "permission_requests", "permission_votes"),
-    _store("archival", archival, "archival_entries"),
+    _store("archival", archival, "archival_entries", "archival_journal"),
     _store("folders", folders, "folder_files", "file_passages"),
     _store("admission", admission, "people_rules", "pairing_codes"),
     _store("steering", steering, "steering"),

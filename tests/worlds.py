@@ -23,7 +23,7 @@ from bot.embedding import Embedding
 from bot.identities import Identities
 from bot.policy import Approver
 from bot.summarising import Summarising
-from memory import vectors
+from memory import presence, vectors
 from memory.database import as_dict
 from memory.embedding import Embedder, GuardedEmbedder, Questions
 from memory.ids import PersonId, Snowflakes
@@ -243,6 +243,7 @@ class Run:
         """Agents, days and weeks are told in short, as the house's own jobs do."""
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
         kit = service.router._houses[service.house].kit
+        await service.write(lambda tx: presence.deactivate_idle(tx, NOON + timedelta(hours=3)))
         told = Summarising(service.constellations, Background(kit), "UTC")
         await told.agents(service.house, NOON + timedelta(hours=3))
         await told.days(service.house, service.clock.now)

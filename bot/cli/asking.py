@@ -23,6 +23,7 @@ from bot.notices import Notices
 from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.steering import open_steering
+from bot.summaries import open_summaries
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
@@ -83,6 +84,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 open_backups(config, approvals, schedule),
                 Folders(constellations, house, folder.path, utc_now),
                 Facts(*store, utc_now, community.privacy.choices.withheld),
+                open_summaries(config, approvals),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)

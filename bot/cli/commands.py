@@ -27,6 +27,7 @@ from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
 from bot.cli.schedule import add_jobs
 from bot.cli.starting import add_init
+from bot.cli.summaries import add_summaries
 from bot.cli.version import version
 from bot.config import Config, load_here
 from bot.errors import CallError, ConfigError, UserError
@@ -338,6 +339,7 @@ add_search(app, _administer)
 add_outbox(app, _administer)
 add_jobs(app, _administer)
 add_coordinating(app, _administer)
+add_summaries(app, _administer)
 add_agents(app, _administer)
 add_groups(app, _administer)
 add_constellations(app, _administer)

@@ -1,4 +1,4 @@
-"""`carina activity`, `carina coord` and `carina summary`."""
+"""`carina activity` and `carina coord`."""
 
 from typing import Annotated
 
@@ -30,11 +30,6 @@ def add_coordinating(app: typer.Typer, administer: Administer) -> None:
         """Show what agents did lately, as far as you may know."""
         wanted = {"hours": hours, "agent": agent, "kind": kind, "text": text, "limit": limit}
         administer(told("activity", "Nothing happened in that time.", **wanted), as_json)
-
-    @app.command("summary")
-    def summary(as_json: Json = False) -> None:
-        """Show earlier talk at the terminal and what agents did, in short."""
-        administer(told("summary", "Nothing was summarised yet."), as_json)
 
 
 def _add_tasks(coord: typer.Typer, administer: Administer) -> None:

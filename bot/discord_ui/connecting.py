@@ -26,6 +26,7 @@ from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.schedule import install_backup, install_jobs
 from bot.discord_ui.steering import install_steering
+from bot.discord_ui.summaries import install_summaries
 from bot.discord_ui.talking import install_groups, install_talking
 from bot.discord_ui.why import install_why
 from bot.fronts import Desks
@@ -108,6 +109,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_groups(tree, desks.household.grouping, desks.approvals.people)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
     install_outbox(tree, desks.outbox)
+    install_summaries(tree, desks.summaries, settings)
 
 
 def settings_of(config: Config) -> DiscordSettings:

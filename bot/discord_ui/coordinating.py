@@ -1,4 +1,4 @@
-"""`/coord`, `/activity` and `/summary`: what agents know of each other, as far as the asker may know it here."""
+"""`/coord` and `/activity`: what agents know of each other, as far as the asker may know it here."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -11,9 +11,7 @@ from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.surroundings import event_line
 from memory.activity import Importance
-from memory.ids import PlaceId
 from sources.discord.hearing import trust_of
-from sources.discord.places import place_id
 from sources.discord.reading import author_of
 from sources.discord.settings import DiscordSettings
 
@@ -34,7 +32,6 @@ def install_coordinating(
     group.add_command(_note(coordinating, settings))
     tree.add_command(group)
     tree.add_command(_activity(coordinating, settings))
-    tree.add_command(_summary(coordinating, settings))
 
 
 async def _arrange(interaction: Interaction, coordinating: Coordinating, settings: DiscordSettings, wish: Wish) -> None:
@@ -131,21 +128,6 @@ def _activity(coordinating: Coordinating, settings: DiscordSettings) -> Command:
         if await defer(interaction):
             asker = await asker_of(interaction, settings)
             await answer(interaction, words(asker, Sought(hours, agent, kind or "", text)), file_name="activity.md")
-
-    return command
-
-
-def _summary(coordinating: Coordinating, settings: DiscordSettings) -> Command:
-    async def words(asker: Asker, place: PlaceId) -> str:
-        found = await coordinating.summaries(asker, place)
-        lines = [f"**{_escape(row['name'])}** ({row['of']})\n{_escape(row['text'])}" for row in found]
-        return "\n\n".join(lines) or "Nothing was summarised yet that you may know here."
-
-    @app_commands.command(name="summary", description="Earlier talk here and what agents did, in short")
-    async def command(interaction: Interaction) -> None:
-        if await defer(interaction):
-            place = place_id(interaction.channel_id or 0)
-            await answer(interaction, words(await asker_of(interaction, settings), place), file_name="summary.md")
 
     return command
 

@@ -119,7 +119,8 @@ def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
 
 
 def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
-    deleted = archival.delete(tx, context.agent.id, arguments.label, context.turn.scope)
+    by = None if arguments.forget_words else archival.By(context.turn.id, context.now)
+    deleted = archival.delete(tx, context.agent.id, arguments.label, context.turn.scope, by)
     removed = 0
     if arguments.forget_words:
         asking = context.turn.person

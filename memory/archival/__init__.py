@@ -5,12 +5,14 @@ knows them all, and `delete` says which other rows hold its words. Nothing is me
 """
 
 from memory.archival.entries import MAX_CONTENT, Deleted, Entry, NewEntry, Origin, checked_content, to_entry
+from memory.archival.journal import By
 from memory.archival.persons import count_person, erase_person, export_person
 from memory.archival.reading import by_ids, categories, derived_messages, latest, read
-from memory.archival.storing import append, delete, insert, remove, store
+from memory.archival.storing import append, delete, insert, put_back, remove, store
 
 __all__ = [
     "MAX_CONTENT",
+    "By",
     "Deleted",
     "Entry",
     "NewEntry",
@@ -26,6 +28,7 @@ __all__ = [
     "export_person",
     "insert",
     "latest",
+    "put_back",
     "read",
     "remove",
     "store",

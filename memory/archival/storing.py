@@ -1,11 +1,13 @@
 """Storing archival entries: new, reinforced, extended, added to, in passages when long; and forgetting them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from memory import turns
+from memory.archival import journal
 from memory.archival.entries import (
     MAX_TAGS,
     Deleted,
@@ -65,8 +67,10 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
         updated_at=now,
         last_seen=now,
     )
+    before = journal.image(tx, origin.turn, entry.id)
     tx.insert("archival_entries", {"id": entry.id, "agent_id": agent, "created_at": to_text(now), **columns_of(entry)})
     _store_passages(tx, entry)
+    journal.note(tx, origin.turn, entry.id, before, now)
     return read(tx, agent, entry.id, Scope(entry.audience))
 
 
@@ -85,18 +89,45 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     if not text:
         raise Refused("there is nothing to append")
     content = checked_content(f"{entry.content}\n{text}")
-    return store(tx, with_origin(replace(entry, content=content, updated_at=now, last_seen=now), origin), origin.turn)
+    longer = replace(entry, content=content, updated_at=now, last_seen=now)
+    return store(tx, with_origin(longer, origin), origin.turn, now)
 
 
-def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope) -> Deleted:
+def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.By | None = None) -> Deleted:
     """Forget an entry, its chunks and what it superseded: rows, words in the index, and notes of use.
 
+    What is deleted `by` a turn that nobody watches is kept for a while, so that it can be put back.
     Raises `EntryNotFound` when the scope may use none of that label or id.
     """
     entry = read(tx, agent, label_or_id, scope)  # the whole entry, also for the id of a passage
-    messages = derived_messages(tx, entry)
-    remove(tx, family_of(tx, entry.id))
+    messages, family = derived_messages(tx, entry), family_of(tx, entry.id)
+    wholes = {each: journal.image(tx, by.turn, each) for each in family if "." not in each} if by else {}
+    if by is None or not any(wholes.values()):
+        remove(tx, family)
+        return Deleted(entry, messages)
+    _take_away(tx, family)
+    for each, before in wholes.items():
+        journal.note(tx, by.turn, each, before, by.now)
     return Deleted(entry, messages)
+
+
+def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
+    """Let an entry be as it was, whether it still stands or not. Raises `Refused` when its label is taken."""
+    identifier, audience = EntryId(image["id"]), Audience(image["audience"])
+    taken = tx.one(
+        "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ? AND id <> ?",
+        (image["agent_id"], image["label"], audience, identifier),
+    )
+    if taken is not None:
+        raise Refused(f"an entry {image['label']!r} stands there now")
+    assignments = ", ".join(f"{column} = :{column}" for column in image)
+    if not tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", image):
+        tx.insert("archival_entries", dict(image))
+    entry = read(tx, AgentId(image["agent_id"]), identifier, Scope(audience))
+    words = columns_of(entry)["search_text"]
+    tx.run("UPDATE archival_entries SET search_text = ? WHERE id = ?", (words, identifier))
+    _store_passages(tx, entry)
+    return entry
 
 
 def _refuse_taken(rows: Rows, agent: AgentId, label: str, audience: Audience) -> None:
@@ -144,11 +175,12 @@ def _reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
         reinforcement=entry.reinforcement + 1,
         last_seen=now,
     )
-    return store(tx, with_origin(stronger, new.origin), new.origin.turn)
+    return store(tx, with_origin(stronger, new.origin), new.origin.turn, now)
 
 
-def store(tx: Tx, entry: Entry, turn: TurnId | None) -> Entry:
-    """Write a changed entry; its turn stays the first one, a further one is noted as using it."""
+def store(tx: Tx, entry: Entry, turn: TurnId | None, now: datetime | None = None) -> Entry:
+    """Write a changed entry; its turn stays the first one, a further one, at `now`, is noted as using it."""
+    before = journal.image(tx, turn, entry.id)
     columns = columns_of(replace(entry, turn=entry.turn or turn))
     assignments = ", ".join(f"{column} = :{column}" for column in columns)
     tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", {"id": entry.id, **columns})
@@ -158,6 +190,7 @@ def store(tx: Tx, entry: Entry, turn: TurnId | None) -> Entry:
         "ON CONFLICT DO NOTHING",
         (entry.id, entry.audience, turn),
     )
+    journal.note(tx, turn, entry.id, before, now or entry.updated_at)
     return read(tx, entry.agent, entry.id, Scope(entry.audience))
 
 
@@ -186,5 +219,10 @@ def _store_passages(tx: Tx, entry: Entry) -> None:
 def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
     """Take entries away by id, for what follows a deletion; how many there were."""
     named = list(entries)
+    journal.forget(tx, named)
+    return _take_away(tx, named)
+
+
+def _take_away(tx: Tx, named: Sequence[EntryId]) -> int:
     turns.forget_uses(tx, "entry", named)
     return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(named),))

@@ -58,6 +58,8 @@ EXEMPT = {
     # No message waits for these either; `tests/service/test_summaries.py` kills the service at both.
     "summaries.agent": "keeps what an agent did lately",
     "summaries.day": "keeps what happened on a day or in a week",
+    # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
+    "night.undo": "`/summary undo-night` and `carina summary undo-night`",
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",

@@ -1,4 +1,4 @@
-"""`/coord`, `/activity`, `/summary` and their twins at the terminal; a prompt that is too long, over sockets."""
+"""`/coord`, `/activity` and their twins at the terminal; long conversations and what tells them, over sockets."""
 
 import contextlib
 import json
@@ -44,7 +44,7 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
         assert "mend the fence" in (await t.ana.command("coord status", None, t.general)).text
         assert SECRET in (await t.ana.command("coord status")).text
         assert SECRET in (await t.ana.command("activity")).text
-        for command in ("coord status", "activity", "summary"):
+        for command in ("coord status", "activity", "summary agent"):
             assert SECRET not in (await t.olga.command(command)).text
             assert SECRET not in (await t.olga.command(command, None, t.general)).text
         shown = (await t.olga.command("activity", {"kind": "task_assigned"})).text
@@ -99,8 +99,8 @@ async def test_earlier_talk_in_short_is_shown_to_the_model_and_by_command(tmp_pa
         newest = next(request for request in t.model.requests if "and now?" in str(request.messages[-1]))
         assert "They counted." in str(newest.messages[1]["content"])
         assert "number 1" not in str(newest.messages)
-        assert "They counted." in (await t.ana.command("summary", None, t.general)).text
-        assert "They counted." not in (await t.ana.command("summary")).text
+        assert "They counted." in (await t.ana.command("summary conversation", None, t.general)).text
+        assert "They counted." not in (await t.ana.command("summary conversation")).text
 
 
 async def test_a_prompt_that_is_too_long_for_the_provider_is_compacted_and_sent_again(tmp_path: Path) -> None:

@@ -1,0 +1,239 @@
+"""Nights: what sleeptime agents did by themselves is told, and taken back as one but for what was changed since."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.desk import Asker
+from bot.errors import UserError
+from bot.models.base import Answer, Request
+from bot.nights import Nights
+from bot.policy import Approver
+from bot.remembering import Asking, Remembering
+from memory import archival
+from memory.archival import NewEntry, Origin
+from memory.audience import OWNER, Scope, Trust
+from memory.ids import AgentId
+from tests.bot.nights import House, Teller, living, setting
+from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
+
+NIGHT = """
+[[agents]]
+name = "Ant"
+system_prompt = "You are Ant."
+blocks = []
+[[agents]]
+name = "Bee"
+system_prompt = "You are Bee."
+[[agents.blocks]]
+label = "notes"
+description = "Notes"
+type = "working"
+pinned = true
+audience = "owner"
+content = "Monday: calm."
+[[agents.blocks]]
+label = "state"
+description = "How they are"
+audience = "owner"
+schema = { type = "map", fields = [{ name = "mood" }] }
+[[groups]]
+name = "Main"
+members = ["Ant"]
+default = true
+[[groups]]
+name = "Night"
+pattern = "sleeptime"
+members = ["Bee"]
+mention = false
+[groups.sleeptime]
+check_minutes = 20
+place = "discord:user:olga"
+[[groups.sleeptime.triggers]]
+name = "sync"
+on = "pattern_detected"
+priority = "high"
+words = ["lost track"]
+"""
+EVENING = NOON.replace(hour=20)
+DEN = channel("den")
+SCOPE = Scope(OWNER)
+OLGAS = Asker(OLGA.id, SCOPE, is_owner=True)
+BY_OLGA = Asking(Approver(OLGA.id), SCOPE, Trust.OWNER)
+
+
+@dataclass
+class Dark:
+    """A house at night, and who asks about it."""
+
+    house: House
+    nights: Nights
+    calls: list[Answer]
+
+    async def acts(self, *calls: Any) -> None:
+        """Somebody says what wakes the agent of the night, which then does that."""
+        self.calls += [says("", each) for each in calls]
+        await self.house.say("I lost track of it", DEN, ANN)
+        await self.house.pass_by(minutes=25)
+        assert not self.calls, "the agent did what it was to do"
+
+    async def bee(self) -> AgentId:
+        return AgentId((await self.house.service.column("SELECT id FROM agents WHERE name = 'Bee'"))[0])
+
+    async def keep(self, content: str, label: str | None = None) -> str:
+        """An entry from before the night."""
+        bee, now = await self.bee(), self.house.service.clock()
+        new = NewEntry(content, Origin(SCOPE, Trust.OWNER), label)
+        return (await self.house.service.write(lambda tx: archival.insert(tx, bee, new, now))).id
+
+    async def entries(self) -> list[str]:
+        return await self.house.service.column("SELECT content FROM archival_entries ORDER BY n")
+
+    async def block(self, label: str) -> str:
+        (text,) = await self.house.service.column("SELECT content FROM memory_blocks WHERE label = ?", label)
+        return str(text)
+
+
+@asynccontextmanager
+async def dark(folder: Path) -> AsyncIterator[Dark]:
+    calls: list[Answer] = []
+
+    def talk(request: Request) -> Answer:
+        if "You are Bee." not in request.system:
+            return says("yes")
+        return calls.pop(0) if calls else says("")
+
+    made = setting(Teller(talk), EVENING, toml=NIGHT)
+    async with living(folder, made, jobs=("sleeptime",)) as house:
+        service = house.service
+        store = service.constellations, service.house, service.approvals.people
+        await house.say("good evening", direct(OLGA), OLGA)
+        await house.pass_by(minutes=6)  # the first look only notes the time
+        yield Dark(house, Nights(*store, service.clock, "UTC"), calls)
+
+
+def states(done: list[dict[str, Any]]) -> dict[str, str]:
+    return {item["what"].partition(" ent_")[0]: item["state"] for item in done}
+
+
+NOTE = call("context", "n", operation="append", label="notes", content="Tuesday: lost track twice.")
+LEARNED = call("recall", "l", operation="insert", content="Ann loses track in the evening.")
+
+
+async def test_what_was_done_at_night_is_told_with_why(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.acts(NOTE, LEARNED)
+        (turn,) = await at.nights.report(OLGAS, "2026-11-22")
+        assert (turn["agent"], turn["group"]) == ("Bee", "Night")
+        assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
+        assert turn["wrote"][0] == "in block notes (1 changes): Tuesday: lost track twice."
+        assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
+        at.house.service.clock.now = NOON.replace(day=23, hour=9)
+        assert await at.nights.report(OLGAS) == [turn], "last night"
+        at.house.service.clock.now = NOON.replace(day=24, hour=13)
+        assert await at.nights.report(OLGAS) == []
+        (hidden,) = await at.nights.report(Asker(ANN.id, Scope(DEN.audience)), "2026-11-22")
+        assert hidden["text"] == "1 more where you may not know of it"
+        assert "Ann" not in str(hidden)
+        with pytest.raises(UserError, match="is no night"):
+            await at.nights.report(OLGAS, "yesterday")
+
+
+async def test_a_night_is_undone_as_one(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.keep("Ann has a boat called Ada.", "boat")
+        await at.keep("Ann has a dog.", "dog")
+        before = await at.block("notes"), await at.block("state"), await at.entries()
+        await at.acts(
+            NOTE,
+            LEARNED,
+            call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
+            call("recall", "a", operation="append", label="dog", content="It is called Ben."),
+            call("recall", "d", operation="delete", label="boat"),
+        )
+        assert "lost track twice." in await at.block("notes")
+        assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
+        done = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert [item["state"] for item in done] == ["taken back"] * 5
+        after = await at.block("notes"), await at.block("state"), await at.entries()
+        assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
+        bee = await at.bee()
+        boat = await at.house.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
+        assert boat.content == "Ann has a boat called Ada."
+        events = await at.house.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
+        assert events == ["took back what was written in the night of 2026-11-22: 5 of 5"]
+        again = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert {item["state"] for item in again} == {"left"}
+        store = at.house.service.constellations, at.house.service.house, at.house.service.approvals.people
+        await Remembering(*store, at.house.service.clock).undo(BY_OLGA, "notes")
+        assert "lost track twice." in await at.block("notes"), "an undo is a change like any other"
+
+
+async def test_what_somebody_changed_since_stays_and_is_named(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.keep("Ann has a dog.", "dog")
+        await at.keep("Ann has a boat.", "boat")
+        await at.acts(
+            call("context", "n", operation="replace", label="notes", old_content="calm", new_content="busy and late"),
+            call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
+            call("recall", "a", operation="append", label="dog", content="It is called Ben."),
+            call("recall", "d", operation="delete", label="boat"),
+        )
+        store = at.house.service.constellations, at.house.service.house, at.house.service.approvals.people
+        remembering = Remembering(*store, at.house.service.clock)
+        await remembering.edit(BY_OLGA, "notes", "Monday: busy and very late.")
+        bee, now = await at.bee(), at.house.service.clock()
+        await at.house.service.write(
+            lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now)
+        )
+        await at.keep("Another boat.", "boat")
+        done = await at.nights.undo(BY_OLGA, "2026-11-22")
+        by_what = {item["what"]: item for item in done}
+        assert by_what["block notes"]["state"] == "partly"
+        assert "very" in await at.block("notes"), "what somebody wrote since stays"
+        assert "busy" not in await at.block("notes")
+        assert by_what["block state"]["state"] == "taken back"
+        assert sorted(item["text"] for item in done if item["state"] == "left") == [
+            "an entry 'boat' stands there now", "somebody changed it since"
+        ]  # fmt: skip
+        assert "Ann has a dog.\nIt is called Ben.\nIt barks." in await at.entries()
+
+
+async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.acts(NOTE)
+        with pytest.raises(UserError, match="Only an admin may take back what agents wrote in a night"):
+            await at.nights.undo(Asking(Approver(BOB.id), Scope(DEN.audience), Trust.APPROVED), "2026-11-22")
+        await at.house.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
+        with pytest.raises(UserError, match="still at work"):
+            await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert "lost track twice." in await at.block("notes")
+
+
+async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_not_kept(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        entry = await at.keep("Ann has a dog.", "dog")
+        await at.acts(call("recall", "a", operation="append", label="dog", content="It is called Ben."))
+        kept = "SELECT before FROM archival_journal"
+        assert len(await at.house.service.column(kept)) == 1, "not what the owner kept by day"
+        bee = await at.bee()
+        await at.house.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
+        assert await at.house.service.column(kept) == []
+
+
+async def test_words_that_are_taken_back_are_not_kept_for_an_undo_either(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        number = await at.house.say("my dog is called Ben", DEN, BOB)
+        (message,) = await at.house.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
+        bee, now = await at.bee(), at.house.service.clock()
+        origin = Origin(Scope(OWNER), Trust.APPROVED, BOB.id, message)
+        new = NewEntry("Bob's dog is called Ben.", origin, "dog")
+        await at.house.service.write(lambda tx: archival.insert(tx, bee, new, now))
+        await at.acts(call("recall", "d", operation="delete", label="dog"))
+        assert len(await at.house.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
+        await at.house.service.heard(deleted(number, DEN))
+        assert await at.house.service.column("SELECT before FROM archival_journal") == []
