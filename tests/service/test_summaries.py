@@ -1,0 +1,169 @@
+"""`/summary` and `carina summary` over sockets: scoped, once after any death, and a night that is undone by command."""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.service.asking import refused, rows
+from tests.service.towns import Town, town, until
+from tests.wire.model import Answer, Call, Calls, Reply, Request
+
+AGENTS = """
+[[agents]]
+name = "Carina"
+[[agents]]
+name = "Anchor"
+[[agents.blocks]]
+label = "notes"
+description = "Notes"
+type = "working"
+pinned = true
+audience = "owner"
+[[groups]]
+name = "Main"
+members = ["Carina"]
+default = true
+[[groups]]
+name = "Night"
+pattern = "sleeptime"
+members = ["Anchor"]
+mention = false
+[groups.sleeptime]
+check_minutes = 20
+place = "terminal:local"
+[[groups.sleeptime.triggers]]
+name = "sync"
+on = "constellation_activity"
+messages = 1
+"""
+SECRET = "Quetzalcoatl"
+
+
+def tells(request: Request) -> Reply:
+    """Answers people with a word; of what is to be told in short, which secret words it was shown."""
+    everything = str(request.messages)
+    if "You tell" in str(request.messages[0]):
+        words = "They spoke of the secret." if SECRET in everything else "They spoke of the fence."
+        return Answer(json.dumps({"summary": words}))
+    if "You look after" in str(request.messages[-1]["content"]) and not request.results:
+        return Calls(Call("context", {"operation": "append", "label": "notes", "content": "The fence matters."}))
+    return Answer("Yes.")
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Town]:
+    async with town(folder, scripted=True) as made:
+        made.configure(toml=AGENTS)
+        made.model.default = tells
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+def edit(t: Town, *statements: str) -> None:
+    """Change what the program, which is not running, has stored: as if time had passed."""
+    (path,) = t.service.home.glob("constellations/*/carina.db")
+    with closing(sqlite3.connect(path)) as raw, raw:
+        for sql in statements:
+            raw.execute(sql)
+
+
+YESTERDAY = "UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-1 day')"
+IDLE = "UPDATE agent_presence SET active = 0"
+DAYS = "summary.constellation"
+
+
+def job(t: Town, identifier: str) -> tuple[object, object]:
+    """When a job ran last, and what came of it."""
+    found = {row[0]: row[1:] for row in rows(t, "SELECT id, last_run_at, last_detail FROM jobs")}
+    return found[identifier][0], found[identifier][1]
+
+
+async def ran(t: Town, identifier: str) -> str:
+    """Run a job now; what came of it."""
+    before, _ = job(t, identifier)
+    code, _, error = await t.service.run("jobs", "run", identifier)
+    assert code == 0, error
+    await until(lambda: job(t, identifier)[0] != before, 30, what=identifier)
+    return str(job(t, identifier)[1])
+
+
+async def test_summaries_are_shown_to_those_who_may_know_them(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
+        await t.ask(t.ana, t.ana.direct, f"my secret is {SECRET}")
+        await t.service.stop()
+        edit(t, YESTERDAY, IDLE)
+        await t.service.start()
+        assert "2 made" in await ran(t, DAYS)
+        edited = (await t.ana.command("summary constellation", None, t.general)).text
+        assert "They spoke of the fence." in edited
+        assert "They spoke of the secret." in (await t.ana.command("summary constellation")).text
+        for place in (t.olga.direct, t.general):
+            assert "secret" not in (await t.olga.command("summary constellation", None, place)).text
+        refused(await t.olga.command("summary agent", {"agent": "Moon"}), "no agent 'Moon'")
+        names = await t.olga.autocomplete("summary agent", "agent", "anc", t.general)
+        assert [each.value for each in names] == ["Anchor"]
+        _, out, _ = await t.service.run("summary", "constellation", "--json")
+        (row,) = json.loads(out)
+        assert (row["of"], row["text"], row["by"]) == ("day", "They spoke of the fence.", "openai:scripted")
+        _, out, _ = await t.service.run("summary", "--json")
+        assert [row["of"] for row in json.loads(out)] == ["day"]
+
+
+@pytest.mark.parametrize("fault", ["summaries.model:after", "summaries.day:before", "summaries.day:after"])
+async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
+    async with started(tmp_path) as t:
+        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
+        await t.service.stop()
+        edit(t, YESTERDAY)
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        await t.service.run("jobs", "run", DAYS)
+        await t.service.ended()
+        del t.service.environment["CARINA_FAULT"]
+        edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
+        await t.service.start()
+        await until(lambda: job(t, DAYS)[0], 30, what="the job")
+        assert rows(t, "SELECT span, summary FROM constellation_summaries") == [("day", "They spoke of the fence.")]
+        assert rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'") == [
+            (2 if fault == "summaries.day:before" else 1,)
+        ]
+
+
+@pytest.mark.parametrize("fault", ["", "night.undo:before", "night.undo:after"])
+async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str) -> None:
+    async with started(tmp_path) as t:
+        await ran(t, "sleeptime")  # the first look only notes the time
+        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
+        await t.service.stop()
+        edit(t, "UPDATE group_states SET state = json_set(state, '$.checked', '2026-01-01T00:00:00.000Z')")
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        assert await ran(t, "sleeptime") == "fired: Night: sync"
+        written = "SELECT content FROM memory_blocks WHERE label = 'notes'"
+        await until(lambda: "fence matters" in str(rows(t, written)), 30, what="what the agent writes")
+        ((date,),) = rows(t, "SELECT substr(started_at, 1, 13) FROM turns WHERE person_id IS NULL")
+        hour, day = int(str(date)[11:13]), str(date)[:10]
+        nights = rows(t, f"SELECT date('{day}', '{-1 if hour < 12 else 0} days')")
+        night = str(nights[0][0])
+        _, out, _ = await t.service.run("summary", "night", night, "--json")
+        (turn,) = json.loads(out)
+        assert turn["wrote"] == ["in block notes (1 changes): The fence matters."]
+        assert turn["why"] == ["sync (medium priority): 1 messages since the last run"]
+        assert "The fence matters" not in (await t.ana.command("summary night", {"night": night}, t.general)).text
+        refused(await t.ana.command("summary undo-night", {"night": night}, t.general), "Only an admin may take back")
+        code, out, _ = await t.service.run("summary", "undo-night", night, "--json")
+        if fault:
+            await t.service.ended()
+            del t.service.environment["CARINA_FAULT"]
+            await t.service.start()
+            code, out, _ = await t.service.run("summary", "undo-night", night, "--json")
+        assert code == 0
+        assert [item["state"] for item in json.loads(out)] == ["left" if fault.endswith("after") else "taken back"]
+        assert "fence matters" not in str(rows(t, written))
