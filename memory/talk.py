@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.audience import Scope
+from memory.audience import Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Rows
+from memory.ids import PersonId
 
 
 @dataclass(frozen=True)
@@ -14,12 +15,19 @@ class Spoken:
 
     at: datetime
     text: str
+    person: PersonId | None = None
+    speaker: str = ""
+    trust: Trust = Trust.STRANGER
 
 
 def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[Spoken]:
     """What people said after that and the scope may know, oldest first, the newest `limit` of it."""
     condition, parameters = scope.sql("audience")
-    sql = f"""SELECT created_at, content FROM messages WHERE role = 'user' AND deleted_at IS NULL AND created_at > ?
-              AND {condition} ORDER BY created_at DESC, id DESC LIMIT ?"""
+    sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
+              WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND {condition}
+              ORDER BY created_at DESC, id DESC LIMIT ?"""
     found = rows.all(sql, (to_text(since), *parameters, limit))
-    return [Spoken(from_text(row["created_at"]), row["content"]) for row in reversed(found)]
+    return [
+        Spoken(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
+        for row in reversed(found)
+    ]

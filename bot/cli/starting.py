@@ -20,7 +20,7 @@ def add_init(app: typer.Typer, administer: Administer) -> None:
 
     @app.command("init")
     def init(
-        starter: Annotated[Starter, typer.Option(help="plain: one agent; adhd: six agents in four groups.")] = "plain",
+        starter: Annotated[Starter, typer.Option(help="plain: one agent; adhd: six agents in five groups.")] = "plain",
         as_json: Json = False,
     ) -> None:
         """Write a commented carina.toml to begin with; one that is there stays as it is."""

@@ -109,7 +109,8 @@ class Voting(Table):
 class Trigger(Table):
     """When a sleeptime group acts. Which keys stand beside `on` depends on it; `minutes` and `messages` are thresholds.
 
-    time_elapsed: `minutes` since the last run, or with of = "activity" of talk without a pause of 15 minutes.
+    time_elapsed: `minutes` since the last run, or with of = "activity" of talk without a pause of 15 minutes; with
+    of = "person" of one person's, once for each such stretch. `cooldown`: so many minutes it does not fire again.
     constellation_activity: `messages` since the last run, or `minutes` with at least one.
     threshold_exceeded: `field` of the block `block` is above `threshold`. pattern_detected: a message since the last
     run matches `words`. custom: the predicate that an installed package offers as `predicate` (`carina.triggers`).
@@ -119,7 +120,8 @@ class Trigger(Table):
     on: Literal["time_elapsed", "constellation_activity", "threshold_exceeded", "pattern_detected", "custom"]
     priority: Literal["low", "medium", "high", "critical"] = "medium"
     minutes: Annotated[float, Field(ge=0, le=60 * 24 * 366)] = 0
-    of: Literal["last_run", "activity"] = "last_run"
+    of: Literal["last_run", "activity", "person"] = "last_run"
+    cooldown: Annotated[float, Field(ge=0, le=60 * 24 * 366)] = 0
     messages: int = Field(default=0, ge=0, le=1_000_000)
     block: str = ""
     field: str = ""

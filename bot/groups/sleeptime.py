@@ -17,11 +17,12 @@ from bot.groups.settings import Sleeptime
 from bot.groups.team import Team, team
 from bot.groups.triggers import Facts, Fired, Predicate, exceeding, holding
 from memory import agents, blocks, events, groups, inbox, talk
-from memory.audience import OWNER, PUBLIC, Scope, Trust
+from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.blocks import BlockType
 from memory.clock import from_text, to_text
 from memory.database import Rows, Tx
 from memory.ids import GroupId, PlaceId, place_source
+from memory.talk import Spoken
 
 _READ = 2_000
 """Messages that one look reads at most; more than any threshold that makes sense."""
@@ -96,7 +97,18 @@ def _facts(rows: Rows, found: Team, settings: Sleeptime, state: Mapping[str, Any
     scope = _scope(rows, PlaceId(settings.place))
     spoken = talk.spoken_since(rows, min(since, now - _TALK), scope, _READ)
     fired = {name: from_text(at) for name, at in state.get("fired", {}).items()}
-    return Facts(now, since, spoken, _metrics(rows, found, settings, scope), frozenset(state.get("above", ())), fired)
+    above = frozenset(state.get("above", ()))
+    own = [each for each in spoken if _hears(scope, each)]
+    return Facts(now, since, spoken, own, _metrics(rows, found, settings, scope), above, fired)
+
+
+def _hears(scope: Scope, said: Spoken) -> bool:
+    """Whether who said something hears the place, as far as that is one person's."""
+    if scope.audience == OWNER:
+        return said.trust is Trust.OWNER
+    if scope.audience.startswith("person:"):
+        return said.person is not None and person_audience(said.person) in {scope.audience, *scope.within}
+    return True
 
 
 def _metrics(rows: Rows, found: Team, settings: Sleeptime, scope: Scope) -> dict[tuple[str, str], float]:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from bot.groups.addressing import mentioned_words
 from bot.groups.settings import Trigger
 from memory.talk import Spoken
+from sources.text import one_line
 
 PAUSE = timedelta(minutes=15)
 """Talk with a longer silence in it is not one stretch of talk."""
@@ -21,6 +22,8 @@ class Facts:
     since: datetime
     spoken: Sequence[Spoken] = ()
     """What people said lately, oldest first; also before `since`, as far as talk goes on without a pause."""
+    of_hearers: Sequence[Spoken] = ()
+    """Of these, in a place that one person alone hears, what that person said; elsewhere all."""
     metrics: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Numbers by block and field."""
     above: frozenset[str] = frozenset()
@@ -48,8 +51,15 @@ class Fired:
 
 def holding(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predicate]) -> list[Fired]:
     """The triggers that hold now, the most urgent first."""
-    found = [Fired(each, why) for each in triggers if (why := _why(each, facts, custom))]
+    rested = [each for each in triggers if not _cools(each, facts)]
+    found = [Fired(each, why) for each in rested if (why := _why(each, facts, custom))]
     return sorted(found, key=lambda each: PRIORITIES.index(each.trigger.priority))
+
+
+def _cools(trigger: Trigger, facts: Facts) -> bool:
+    """Whether it fired so lately that it is not to fire again."""
+    fired = facts.fired.get(trigger.name)
+    return fired is not None and facts.now - fired < timedelta(minutes=trigger.cooldown)
 
 
 def exceeding(triggers: Sequence[Trigger], facts: Facts) -> list[str]:
@@ -82,21 +92,39 @@ def _elapsed(trigger: Trigger, facts: Facts) -> str:
         return (
             f"{trigger.minutes:g} minutes have passed since the last run" if facts.now - facts.since >= wanted else ""
         )
-    begun = talk_begun(facts)
+    fired = facts.fired.get(trigger.name)
+    if trigger.of == "person":
+        return _of_one(wanted, fired, facts)
+    begun = talk_begun(facts.spoken, facts.now)
     if begun is None:
         return ""
-    fired = facts.fired.get(trigger.name)
     counted = begun if fired is None else max(begun, fired)
     return (
         f"there has been talk without a pause for {trigger.minutes:g} minutes" if facts.now - counted >= wanted else ""
     )
 
 
-def talk_begun(facts: Facts) -> datetime | None:
+def _of_one(wanted: timedelta, fired: datetime | None, facts: Facts) -> str:
+    """Who has been talking for so long without a pause, the longest first, unless it was said in that stretch."""
+    people = dict.fromkeys(each.person for each in facts.of_hearers if each.person is not None)
+    stretches = []
+    for person in people:
+        theirs = [each for each in facts.of_hearers if each.person == person]
+        begun = talk_begun(theirs, facts.now)
+        if begun is not None and facts.now - begun >= wanted and (fired is None or fired < begun):
+            stretches.append((begun, one_line(theirs[-1].speaker, 40) or "somebody"))
+    if not stretches:
+        return ""
+    begun, name = min(stretches)
+    minutes = int((facts.now - begun).total_seconds()) // 60
+    return f"{name} has been here for {minutes} minutes without a pause, since {begun:%H:%M} UTC"
+
+
+def talk_begun(spoken: Sequence[Spoken], now: datetime) -> datetime | None:
     """When the talk that goes on now began; None when nobody has said anything for longer than a pause."""
-    after = facts.now
+    after = now
     begun: datetime | None = None
-    for each in reversed(facts.spoken):
+    for each in reversed(spoken):
         if after - each.at > PAUSE:
             break
         begun = after = each.at

@@ -37,6 +37,7 @@ def test_the_groups_of_the_larger_starter_are_those_of_the_example(tmp_path: Pat
         "Crisis Response": ("round_robin", ["Anchor", "Momentum", "Pattern"]),
         "Planning": ("supervisor", ["Entropy", "Flux", "Pattern"]),
         "Memory Consolidation": ("sleeptime", ["Archive", "Pattern"]),
+        "Check-in": ("sleeptime", ["Momentum"]),
     }
     assert [group.name for group in groups if group.default] == ["Main Support"]
 

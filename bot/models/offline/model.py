@@ -69,6 +69,8 @@ class OfflineModel:
     def _reply(self, request: Request, now: datetime) -> _Reply:
         if is_patrol(request):
             return _Reply(*patrol(request, now))
+        if _woken(request):
+            return _Reply()
         heard, since = _unanswered(request)
         turn = _turn(request, since, heard, now)
         language = _language_before(request)
@@ -180,6 +182,12 @@ def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, .
     if request.force_tool not in harmless.keys() & turn.tools or call_id in turn.made:
         return ()
     return (Call(call_id, request.force_tool, json.dumps(harmless[request.force_tool], sort_keys=True)),)
+
+
+def _woken(request: Request) -> bool:
+    """Whether the agent was woken to look after things by itself, which no rule can: it stays silent."""
+    newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
+    return newest is not None and newest.event == "sleeptime"
 
 
 def _decided(request: Request, language: Language) -> str:

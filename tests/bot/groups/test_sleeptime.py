@@ -1,6 +1,7 @@
 """Sleeptime groups: triggers over what is really stored, and the turn that one of them causes."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,13 +10,16 @@ import pytest
 from bot.groups.settings import Trigger
 from bot.groups.sleeptime import look_all, number_in
 from bot.groups.triggers import Facts, exceeding, holding
+from bot.models.base import Answer, Request
+from bot.models.offline import OfflineModel
 from bot.schedule import Schedule
 from bot.upkeep import Upkeep, standing
+from memory.ids import PersonId
 from memory.talk import Spoken
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from tests.bot.groups.parts import Cast, agents, told
-from tests.bot.parts import NOON, MovableClock, Platform, channel, said
+from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, ScriptedModel, channel, direct, said
 from tests.bot.stage import Service, Setting, running
 
 NIGHT = """
@@ -193,3 +197,98 @@ async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing
         assert (await service.write(lambda tx: look_all(tx, service.clock()))) == ["Night: stress"]
         (state,) = await service.column("SELECT state FROM group_states")
         assert json.loads(state)["above"] == ["stress"]
+
+
+def stretch(name: str, first: int, last: int, step: int = 10) -> list[Spoken]:
+    """What one person said every so many minutes, from so many minutes ago on."""
+    return [Spoken(NOON - timedelta(minutes=m), "x", PersonId(name), name) for m in range(first, last, -step)]
+
+
+def test_one_person_without_a_break_is_told_once_for_each_stretch() -> None:
+    one = trigger("time_elapsed", minutes=90, of="person", cooldown=180)
+    ann, bob = stretch("ann", 95, 0), stretch("bob", 300, 160)
+    assert fires(one, Facts(NOON, LONG_AGO, of_hearers=ann))
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=bob)), "bob stopped long ago"
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=ann[:4] + ann[6:])), "ann had a break"
+    taking_turns = stretch("ann", 95, 45) + stretch("bob", 45, 0)
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=taking_turns)), "no one person was here all the time"
+    (fired,) = holding([one], Facts(NOON, LONG_AGO, of_hearers=[*bob, *ann]), {})
+    assert fired.why == "ann has been here for 95 minutes without a pause, since 10:25 UTC"
+    long = Facts(NOON, LONG_AGO, of_hearers=stretch("ann", 400, 0))
+    assert not fires(one, replace(long, fired={"t": NOON - timedelta(minutes=200)})), "it was said in this stretch"
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=ann, fired={"t": NOON - timedelta(minutes=170)})), "too soon"
+    assert fires(one, Facts(NOON, LONG_AGO, of_hearers=ann, fired={"t": NOON - timedelta(minutes=181)}))
+
+
+CHECK_IN = """
+[[groups]]
+name = "Main"
+members = ["Ant"]
+default = true
+[[groups]]
+name = "Check-in"
+pattern = "sleeptime"
+members = ["Bee"]
+mention = false
+[groups.sleeptime]
+check_minutes = 5
+place = "discord:user:olga"
+[[groups.sleeptime.triggers]]
+name = "hyperfocus"
+on = "time_elapsed"
+of = "person"
+minutes = 90
+cooldown = 180
+"""
+
+
+async def test_who_forgets_the_time_is_told_once_where_they_alone_hear_it(tmp_path: Path) -> None:
+    clock, model = MovableClock(), Cast(Bee=["Water?", "Again?"])
+    platform, alone = Platform(clock), direct(OLGA)
+    setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + CHECK_IN)
+    async with running(tmp_path, setting) as service:
+        said_by_bee = []
+        for number in range(30):  # four hours, every eight minutes
+            await service.heard(said(f"line {number}", number + 1, alone, OLGA, at=clock()))
+            await service.heard(said(f"ann {number}", number + 100, HALL, ANN, at=clock()))  # it is not about her
+            if await ticked(service):
+                said_by_bee.append(number)
+            clock.forward(8 * 60)
+        assert said_by_bee == [12], "after 96 minutes, and no more in this stretch"
+        assert platform.texts(alone.id).count("Water?") == 1
+        assert "Water?" not in platform.texts(HALL.id)
+        assert "hyperfocus (medium priority): Olga has been here for 96 minutes" in told(model.of("Bee")[0])
+        clock.forward(3600)
+        for number in range(30, 45):
+            await service.heard(said(f"line {number}", number + 1, alone, OLGA, at=clock()))
+            said_by_bee += [number] if await ticked(service) else []
+            clock.forward(8 * 60)
+        assert said_by_bee == [12, 42], "another stretch"
+
+
+async def test_the_offline_model_stays_silent_when_it_is_woken(tmp_path: Path) -> None:
+    clock = MovableClock()
+    platform, alone = Platform(clock), direct(OLGA)
+    toml = agents("Ant", "Bee") + CHECK_IN
+    async with running(tmp_path, Setting(Offline(clock), clock, platform, toml=toml)) as service:
+        fired = []
+        for number in range(14):
+            await service.heard(said(f"line {number}", number + 1, alone, OLGA, at=clock()))
+            answered = len(platform.posts)
+            fired += await ticked(service)
+            assert len(platform.posts) == answered
+            clock.forward(8 * 60)
+        assert fired == ["Check-in: hyperfocus"]
+
+
+class Offline(ScriptedModel):
+    """The real one, where a scripted one is expected."""
+
+    def __init__(self, clock: MovableClock) -> None:
+        real = OfflineModel(clock)
+
+        async def reply(request: Request) -> Answer:
+            (answer,) = [event async for event in real.complete(request) if isinstance(event, Answer)]
+            return answer
+
+        super().__init__(otherwise=reply)
