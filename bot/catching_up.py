@@ -12,13 +12,14 @@ from memory.activity import Kind, Wanted
 from memory.coordination import Note
 from memory.database import Rows
 from memory.presence import Neighbour
-from memory.summaries import AgentSummary
+from memory.summaries import AgentSummary, ConstellationSummary
 from memory.turns import Turn
 from sources.text import one_line
 
 AWAY = timedelta(hours=1)
 """Who was away for less is told nothing."""
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+_SUMMARIES = 20  # that are looked at
 _WORDS = 300  # characters of a decision, a thread or a summary
 
 
@@ -102,10 +103,15 @@ def _many(count: int, what: str) -> str:
     return f"{count} {plural}{f' of {rest}' if rest else ''}"
 
 
+def _told(rows: Rows, turn: Turn) -> list[ConstellationSummary]:
+    """What was told of all when the turn began, the newest first; of several audiences that hear it."""
+    return summaries.constellation_summaries(rows, turn.scope, _SUMMARIES, turn.started_at)
+
+
 def _threads(rows: Rows, turn: Turn, limit: int) -> list[str]:
-    """What is open: as the newest summary of all says, then tasks of others; the agent's own are shown anyway."""
-    newest = summaries.constellation_summaries(rows, turn.scope, 1, turn.started_at)
-    named = [thread for summary in newest for thread in summary.threads]
+    """What is open: as the newest summaries say, then tasks of others; the agent's own are shown anyway."""
+    newest = {each.audience: each for each in reversed(_told(rows, turn))}
+    named = dict.fromkeys(thread for summary in newest.values() for thread in summary.threads)
     tasks = [
         task
         for task in coordination.open_tasks(rows, turn.scope, 4 * limit, before=turn.started_at)

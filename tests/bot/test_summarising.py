@@ -106,7 +106,8 @@ async def test_words_that_are_taken_back_take_the_summary_away_and_it_is_made_ag
         assert len(await of_agents(house)) == len(await of_days(house)) == 1
         change = edited("the code is gone", number) if how == "edited" else deleted(number)
         await house.service.heard(change)
-        assert [*await of_agents(house), *await of_days(house)] == []
+        assert not await of_agents(house)
+        assert not await of_days(house)
         before = len(model.told)
         await house.pass_by(hours=24)
         assert not any("4711" in shown(request) for request in model.told[before:])
@@ -300,3 +301,38 @@ async def test_upkeep_has_a_model_of_its_own(tmp_path: Path) -> None:
         cost = await house.service.rows("SELECT agent_id, person_id FROM model_usage WHERE cost_usd = 0.5")
         assert [row["person_id"] for row in cost] == [None, None]
         assert cost[1]["agent_id"] == "_constellation_"
+
+
+TWO = """
+[[agents]]
+name = "Carina"
+[[agents]]
+name = "Flux"
+[[groups]]
+name = "Main"
+members = ["Carina"]
+default = true
+[[groups]]
+name = "Garden"
+members = ["Flux"]
+mention = false
+places = ["discord:77"]
+"""
+
+
+async def test_who_was_away_is_told_what_others_did_and_what_is_open(tmp_path: Path) -> None:
+    model, garden = Teller(), channel("77")
+    async with living(tmp_path, setting(model, toml=TWO)) as house:
+        await house.say("hello Flux", garden)
+        await house.pass_by(hours=2)
+        await house.say("let us paint the gate")
+        await house.say("between us: it is pink", ANNS)
+        await house.pass_by(hours=24)
+        await house.say("what did I miss?", garden)
+        (*_, newest) = model.requests[-1].messages
+        did = {each.audience: each.summary for each in await of_agents(house)}
+    assert "### Open Threads\n- the gate\n" in newest.text
+    told = [each for each in model.told if of_agent(each) and "paint the gate" in shown(each)]
+    number = model.told.index(told[-1]) + 1
+    assert f"\nDid {number}.\n" in newest.text
+    assert did[ANNS.audience] not in newest.text, "what was said in private is told to nobody else"
