@@ -10,6 +10,7 @@ from bot.desk import Asker
 from bot.errors import UserError
 from bot.models.catalog import OFFLINE
 from bot.nights import Nights
+from bot.remembering_names import where
 from memory import agents, sessions, summaries
 from memory.audience import OWNER, Scope
 from memory.clock import to_text
@@ -17,7 +18,7 @@ from memory.constellation import Constellations
 from memory.database import Rows
 from memory.ids import ConstellationId, PlaceId
 from memory.sessions import Session
-from memory.summaries import AgentSummary, Compaction, ConstellationSummary, Span
+from memory.summaries import AgentSummary, Compaction, ConstellationSummary
 from sources.terminal import PERSON, PLACE
 
 T = TypeVar("T")
@@ -48,10 +49,14 @@ class Summaries:
                 raise UserError(f"There is no agent {name!r}; there are: {there}.")
             of = None if found is None else found.id
             names = {agent.id: agent.name for agent in known}
+            did = summaries.agent_summaries(rows, asker.scope, of)
             last = sessions.recent(rows, asker.scope, _SESSIONS, of)
             return [
-                *map(_did, summaries.agent_summaries(rows, asker.scope, of)),
-                *(_session(each, names.get(each.agent, each.agent)) for each in last),
+                *(_did(each, where(rows, each.audience, asker.scope)) for each in did),
+                *(
+                    _session(each, names.get(each.agent, each.agent), where(rows, each.audience, asker.scope))
+                    for each in last
+                ),
             ]
 
         return await self._read(read)
@@ -61,7 +66,8 @@ class Summaries:
 
         def read(rows: Rows) -> list[dict[str, Any]]:
             found = summaries.constellation_summaries(rows, asker.scope, _MOST)
-            return [_all(each) for each in found if of in ("", each.span)][: max(1, min(count, _MOST))]
+            wanted = [each for each in found if of in ("", each.span)][: max(1, min(count, _MOST))]
+            return [_all(each, where(rows, each.audience, asker.scope)) for each in wanted]
 
         return await self._read(read)
 
@@ -71,7 +77,8 @@ class Summaries:
         def read(rows: Rows) -> list[dict[str, Any]]:
             names = {agent.id: agent.name for agent in agents.agents(rows)}
             found = summaries.of_place(rows, place, asker.scope, 1)
-            return [_talk(each, names.get(each.agent, each.agent)) for each in found]
+            heard = [where(rows, each.audience, asker.scope) for each in found]
+            return [_talk(one, names.get(one.agent, one.agent), at) for one, at in zip(found, heard, strict=True)]
 
         return await self._read(read)
 
@@ -122,45 +129,43 @@ def open_summaries(config: Config, approvals: Approvals) -> Summaries:
 
 def summary_lines(found: Iterable[dict[str, Any]]) -> list[str]:
     """Summaries for a person: what each is of, then its words."""
-    return [f"{row['name']} ({row['of']}{_by(row)}): {row['text']}" for row in found]
+    return [f"{row['name']} ({row['of']}, {row['heard_in']}{_by(row)}): {row['text']}" for row in found]
 
 
 def _by(row: dict[str, Any]) -> str:
     return ", an extract by rules" if row["by"] == OFFLINE else ""
 
 
-def _talk(found: Compaction, name: str) -> dict[str, Any]:
+def _talk(found: Compaction, name: str, heard: str) -> dict[str, Any]:
     made = to_text(found.created_at)
-    return _data("this conversation", name, found.messages, made, found.model, found.summary)
+    return _data(("this conversation", heard), name, found.messages, made, found.model, found.summary)
 
 
-def _did(found: AgentSummary) -> dict[str, Any]:
+def _did(found: AgentSummary, heard: str) -> dict[str, Any]:
     made = to_text(found.generated_at)
-    return _data("agent", found.agent_name, found.messages, made, found.model, found.summary)
+    return _data(("agent", heard), found.agent_name, found.messages, made, found.model, found.summary)
 
 
-def _session(found: Session, name: str) -> dict[str, Any]:
+def _session(found: Session, name: str, heard: str) -> dict[str, Any]:
     """Put in short by rules, whatever model there is."""
     parts = [found.what, _listed("Decided", found.decisions), _listed("Files", found.files)]
     parts += [_listed("Commits", found.commits), _listed("Open", found.unfinished)]
     text = " ".join(part for part in parts if part)
-    return _data("session", name, None, to_text(found.last_at), OFFLINE, text)
+    return _data(("session", heard), name, None, to_text(found.last_at), OFFLINE, text)
 
 
-def _all(found: ConstellationSummary) -> dict[str, Any]:
+def _all(found: ConstellationSummary, heard: str) -> dict[str, Any]:
     parts = [found.summary, _listed("Decided", found.decisions), _listed("Open", found.threads)]
     made = to_text(found.created_at or found.end)
     name = f"{found.start:%Y-%m-%d}" if found.span == "day" else f"week of {found.start:%Y-%m-%d}"
     text = " ".join(part for part in parts if part)
-    return _data(_SPANS[found.span], name, found.messages, made, found.model, text)
-
-
-_SPANS: dict[Span, str] = {"day": "day", "week": "week"}
+    return _data((found.span, heard), name, found.messages, made, found.model, text)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
     return f"{title}: {'; '.join(lines)}" if lines else ""
 
 
-def _data(of: str, name: str, messages: int | None, made: str, model: str, text: str) -> dict[str, Any]:
-    return {"of": of, "name": name, "messages": messages, "made": made, "by": model, "text": text}
+def _data(of: tuple[str, str], name: str, messages: int | None, made: str, model: str, text: str) -> dict[str, Any]:
+    about = {"of": of[0], "name": name, "heard_in": of[1]}
+    return {**about, "messages": messages, "made": made, "by": model, "text": text}

@@ -36,6 +36,7 @@ _KEEP_DAY = commit_point("summaries.day")
 OF_AGENTS = "summary.agents"
 OF_DAYS = "summary.constellation"
 
+_OFF = "switched off: [schedule] summaries = false"
 _DAY_READ = 4_000  # of a day's
 _DAY_PARTS = 4  # in which a long day is told
 _MOST = 40  # summaries of one run
@@ -76,6 +77,7 @@ class Summarising:
     zone: str
     model: str = ""
     busy: Callable[[], bool] = lambda: False
+    enabled: bool = True
 
     def add(self, kinds: Kinds) -> None:
         """Make the jobs known to the scheduler."""
@@ -84,12 +86,16 @@ class Summarising:
 
     async def agents(self, house: ConstellationId, now: datetime) -> str:
         """Tell what agents did lately, of those that did something since it was told; what came of it, in words."""
+        if not self.enabled:
+            return _OFF
         async with self.constellations.use(house) as database:
             found = await database.read(lambda rows: due_agents(rows, now))
             return (await self._all(database, found)).words()
 
     async def days(self, house: ConstellationId, now: datetime) -> str:
         """Tell the days that are over and were not told, then the weeks; what came of it, in words."""
+        if not self.enabled:
+            return _OFF
         async with self.constellations.use(house) as database:
             days = await database.read(lambda rows: due_days(rows, now, self.zone))
             tally = await self._all(database, days)

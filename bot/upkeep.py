@@ -40,16 +40,16 @@ SWEEP = "upkeep.working"
 _SWEPT = 500  # rows in one transaction
 
 
-def standing(zone: str) -> tuple[Standing, ...]:
-    """The house's own jobs, at night on the clocks of its zone."""
+def standing(zone: str, *, summaries: bool = True) -> tuple[Standing, ...]:
+    """The house's own jobs, at night on the clocks of its zone; `summaries`: also those that tell things in short."""
+    told = (Standing(OF_AGENTS, Cron("5 * * * *", zone)), Standing(OF_DAYS, Cron("0 4 * * *", zone)))
     return (
+        *(told if summaries else ()),
         Standing(BACKUP, Cron("20 4 * * *", zone)),
         Standing(OPTIMISE, Cron("20 3 * * *", zone)),
         Standing(TIDY, Cron("40 3 * * 0", zone)),
         Standing(SWEEP, Cron("50 * * * *", zone)),  # what has expired is not read before that either
         Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
-        Standing(OF_AGENTS, Cron("5 * * * *", zone)),
-        Standing(OF_DAYS, Cron("0 4 * * *", zone)),
     )
 
 
@@ -124,11 +124,12 @@ def open_schedule(
     runner = Runner(constellations, Kinds(), clock, queued)
     Upkeep(constellations, clock).add(runner.kinds)
     zone = config.schedule.zone_name()
+    jobs_of_the_house = standing(zone, summaries=config.schedule.summaries)
 
     def plan(tx: Tx, now: datetime) -> None:
         patrolling.plan(tx, zone, now)
 
-    return Schedule(constellations, approvals.house, approvals.people, clock, runner, standing(zone), plan)
+    return Schedule(constellations, approvals.house, approvals.people, clock, runner, jobs_of_the_house, plan)
 
 
 def open_patrols(config: Config, approvals: Approvals, schedule: Schedule, side: OwnersSide) -> None:

@@ -340,6 +340,7 @@ class ScheduleSettings(Section):
     zone: Annotated[str, AfterValidator(check_zone)] = ""
 
     backups_kept: int = Field(default=7, ge=1, le=1_000)
+    summaries: bool = True
 
     def zone_name(self) -> str:
         """The zone's name; without one, that of this machine, or UTC where it has none."""

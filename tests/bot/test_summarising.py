@@ -7,14 +7,30 @@ from typing import Any
 
 import pytest
 
+from bot.background import Background
+from bot.budgets import Budgets, Ladder
 from bot.models.base import Answer, ModelBusy, Usage
 from bot.models.offline import OfflineModel
-from bot.summarising import OF_AGENTS, OF_DAYS
+from bot.summarising import OF_AGENTS, OF_DAYS, Summarising
 from memory import summaries
 from memory.audience import OWNER, PUBLIC, Scope
+from memory.budgets import Limit
 from memory.summaries import AgentSummary, ConstellationSummary
 from tests.bot.nights import House, Teller, living, of_agent, of_day, of_week, setting, shown, tells
-from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, channel, deleted, direct, edited, private, thread_in_public
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    NOON,
+    OLGA,
+    channel,
+    deleted,
+    direct,
+    edited,
+    private,
+    says,
+    thread_in_public,
+)
 from tests.bot.stage import Setting
 
 PORT = channel("port", of="abroad")
@@ -336,3 +352,43 @@ async def test_who_was_away_is_told_what_others_did_and_what_is_open(tmp_path: P
     number = model.told.index(told[-1]) + 1
     assert f"\nDid {number}.\n" in newest.text
     assert did[ANNS.audience] not in newest.text, "what was said in private is told to nobody else"
+
+
+async def test_a_budget_leaves_summaries_out_before_it_leaves_people_out(tmp_path: Path) -> None:
+    model = Teller()
+    kept = Budgets(
+        {("constellation", "day"): Limit("constellation", "day", tokens=100_000)}, Ladder(), "openai:unknown"
+    )
+    async with living(tmp_path, setting(model, budgets=kept)) as house:
+        model.talk = lambda _request: Answer("Yes.", (), Usage(input_tokens=95_000), "scripted:one")
+        await house.say("the boat is called Ada")
+        model.talk = lambda _request: says("yes")
+        await house.pass_by(minutes=40)
+        assert model.told == []
+        assert (await house.job(OF_AGENTS)).last_detail == (
+            "1 not made: what is left of a budget is kept for answers to people"
+        )
+        await house.say("is anybody there?")
+        assert len(model.requests) == 2, "a person is answered"
+        await house.pass_by(hours=24)
+        assert [each.summary for each in await of_agents(house)], "the next day it is made"
+        assert await house.service.column("SELECT count(*) FROM budget_reservations") == [0]
+
+
+async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> None:
+    model, busy = Teller(), [True, True, False]
+    async with living(tmp_path, setting(model)) as house:
+        await house.say("the boat is called Ada")
+        kit = house.service.router._houses[house.service.house].kit
+        asked: list[bool] = []
+
+        def is_busy() -> bool:
+            asked.append(bool(model.told))
+            return busy.pop(0) if busy else False
+
+        telling = Summarising(house.service.constellations, Background(kit), "UTC", busy=is_busy)
+        await house.service.write(lambda tx: tx.run("UPDATE agent_presence SET active = 0"))
+        assert await telling.agents(house.service.house, house.service.clock()) == "1 made (Carina)"
+        assert asked == [False] * 3
+        switched_off = Summarising(house.service.constellations, Background(kit), "UTC", enabled=False)
+        assert "switched off" in await switched_off.days(house.service.house, house.service.clock())

@@ -44,10 +44,10 @@ from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.coordination import By
-from memory.database import Tx, as_dict, connect
+from memory.database import Tx, Value, as_dict, connect
 from memory.document import SYSTEM, agent_writer
 from memory.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
-from memory.inbox import Heard
+from memory.inbox import Heard, InRow
 from memory.jobs import NewJob
 from memory.messages import Said
 from memory.migrations import Kind, prepare
@@ -215,6 +215,24 @@ def short(tx: Tx, said: messages.Message) -> None:
     summaries.add_constellation_summary(tx, all_did, [said], NOON)
 
 
+def taken_away(tx: Tx, hall: InRow) -> None:
+    """A turn that nobody watched deleted what was kept of a message; it can be put back for a while."""
+    night = begun(tx, person=None)
+    tx.run("UPDATE turns SET group_id = NULL WHERE id = ?", (night.id,))
+    woken: dict[str, Value] = {
+        "source": "sleeptime",
+        "external_id": "x",
+        "kind": "event",
+        "place_id": HALL.id,
+        "payload": "{}",
+    }
+    more: dict[str, Value] = {"audience": GUILD, "status": "done", "turn_id": night.id, "received_at": "2026"}
+    tx.insert("inbox", {**woken, **more})
+    new = NewEntry(f"she likes {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message))
+    entry = archival.insert(tx, STAR, new, NOON)
+    archival.delete(tx, STAR, entry.id, Scope(GUILD), archival.By(night.id, NOON))
+
+
 def lived(tx: Tx) -> None:
     """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
     direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload={"background": [SECRET]})
@@ -238,6 +256,7 @@ def lived(tx: Tx) -> None:
     archival.insert(
         tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
     )
+    taken_away(tx, hall)
     asked(tx, running)
     admission.set_rule(tx, ANN, admission.Rule.ALLOW, BOB, NOON)
     steering.put(tx, steering.Setting("mode", "discord:10", "open", ANN, NOON))
@@ -334,9 +353,9 @@ def test_an_export_holds_nothing_of_anybody_else(tx: Tx) -> None:
 def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     lived(tx)
     assert {
-        "messages", "inbox", "outbox", "archival_entries", "memory_blocks", "turn_steps", "activity_events",
-        "coordination_tasks", "handoff_notes", "notable_events", "archive_summaries", "agent_summaries",
-        "constellation_summaries", "facts", "fact_sources", "work_states",
+        "messages", "inbox", "outbox", "archival_entries", "archival_journal", "memory_blocks", "turn_steps",
+        "activity_events", "coordination_tasks", "handoff_notes", "notable_events", "archive_summaries",
+        "agent_summaries", "constellation_summaries", "facts", "fact_sources", "work_states",
     } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
     erase(tx, ANN)

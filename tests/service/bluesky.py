@@ -26,7 +26,9 @@ class Skies:
 
     def configure(self, bluesky: str = "", toml: str = "") -> None:
         """Write the file: `bluesky` is what the table [bluesky] says."""
-        self.service.file.write_text(f"{toml}\n[bluesky]\nbatch_seconds = 0\n{bluesky}\n", "utf-8")
+        self.service.file.write_text(
+            f"{toml}\n[schedule]\nsummaries = false\n[bluesky]\nbatch_seconds = 0\n{bluesky}\n", "utf-8"
+        )
 
     async def start(self) -> None:
         await self.service.launch()

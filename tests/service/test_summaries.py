@@ -14,6 +14,8 @@ from tests.service.towns import Town, town, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 AGENTS = """
+[schedule]
+summaries = true
 [[agents]]
 name = "Carina"
 [[agents]]

@@ -35,6 +35,8 @@ class Town:
         Members of the guild may write directly, unless it says otherwise.
         """
         direct = "" if "dm =" in discord else 'dm = "shared"\n'
+        if "[schedule]" not in toml:
+            toml += "\n[schedule]\nsummaries = false\n"  # by the clock of the machine they would ask the scripted model
         self.service.file.write_text(f"{toml}\n[discord]\n{direct}{discord}\n", "utf-8")
 
     def member(self, name: str, *, nick: str | None = None) -> Person:
