@@ -97,7 +97,7 @@ async def test_what_is_said_in_a_guild_is_not_known_in_another(tmp_path: Path) -
 
 async def test_an_agents_own_words_and_what_it_kept_teach_nothing(tmp_path: Path) -> None:
     model = ScriptedModel(
-        says("", call("recall", "1", operation="insert", content="Note: this is kept, and no fact")),
+        says("", call("recall", "1", operation="insert", content="A list.\nNote: this is kept, and no fact")),
         says("", call("recall", "2", operation="read"), call("search", "3", query="kept")),
         says("The user prefers solid borders. I love cake. Note: my own words are no facts."),
         says("ok"),

@@ -160,6 +160,19 @@ async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
     assert "- Task: it was taken back\n- Did: used bell" in text
 
 
+async def test_a_turn_that_goes_on_is_not_told_words_that_were_changed_since(tmp_path: Path) -> None:
+    held, again, bell = Held(says("lost")), Held(says("lost")), Bell()
+    first = ScriptedModel(says("", call("bell", word="one")), held)
+    platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun, "buy the diamond")
+    second = ScriptedModel(again, says("A stone, then."))
+    async with running(tmp_path, Setting(second, platform=platform, tools=[bell])) as service:
+        await again.begun.wait()
+        assert "- Task: buy the diamond" in told(service)
+        await service.heard(edited("buy a stone", 1))
+        assert "diamond" not in repr(second.requests[-1])
+        assert platform.texts() == ["A stone, then."]
+
+
 async def test_work_that_came_to_nothing_goes_with_its_message(tmp_path: Path) -> None:
     model = ScriptedModel(*[RuntimeError("no")] * 5, says("hm"))
     async with running(tmp_path, Setting(model)) as service:
