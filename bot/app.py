@@ -21,6 +21,7 @@ from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.damage import DamageWatch
 from bot.desk import Desk
+from bot.dreams.desk import open_dreams
 from bot.embedding import Embedding, open_embedding
 from bot.errors import ConfigError
 from bot.facts import Facts
@@ -220,6 +221,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         Folders(*store, ground.folder.path, clock),
         Facts(*store, people, clock, community.privacy.choices.withheld),
         open_summaries(config, approvals),
+        open_dreams(config, approvals, schedule, (kit.budgets, ground.thinking), lambda: router.busy),
     )
     open_patrols(config, approvals, schedule, kit.owner)
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)

@@ -103,7 +103,7 @@ class Budgets:
 
     def concerns(self, agent: Agent) -> bool:
         """Whether a call of this agent has to be asked for at all."""
-        return bool(self.limits) and self._model(agent) != OFFLINE
+        return bool(self.limits) and self.model_of(agent) != OFFLINE
 
     def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowed:
         """Decide what a call may be, and reserve what it will probably cost; tells the person when it became less."""
@@ -142,7 +142,7 @@ class Budgets:
     def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
         """What a call will probably take, in tokens and in money; None where the price is not known."""
         tokens = _tokens(request)
-        return tokens, price(self._model(agent), tokens - _answer(request), _answer(request))
+        return tokens, price(self.model_of(agent), tokens - _answer(request), _answer(request))
 
     def _rung_for(
         self, rows: Rows, spender: Spender, agent: Agent, call: tuple[float | None, int], now: datetime
@@ -158,11 +158,12 @@ class Budgets:
             for limit in self.limits
         ]
 
+    def model_of(self, agent: Agent) -> str:
+        """The model that answers for an agent: its own, else the service's."""
+        return agent.model or self.default_model
+
     def _said(self, limit: Limit) -> bool:
         return (limit.subject, limit.period) in self.decided
-
-    def _model(self, agent: Agent) -> str:
-        return agent.model or self.default_model
 
     def _cheaper(self, rung: Rung) -> bool:
         return rung >= Rung.CHEAPER and bool(self.ladder.cheaper_model)

@@ -15,6 +15,7 @@ from bot.config import Config
 from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.desk import Desk
+from bot.dreams.desk import Dreams
 from bot.facts import Facts
 from bot.folders import Folders
 from bot.granting import Granting
@@ -60,6 +61,7 @@ class Desks:
     folders: Folders
     facts: Facts
     summaries: Summaries
+    dreams: Dreams
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
@@ -67,7 +69,7 @@ class Desks:
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
         house = (
             *(self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts),
-            self.summaries,
+            *(self.summaries, self.dreams),
         )
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 

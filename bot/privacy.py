@@ -41,6 +41,8 @@ WORDS = {
     "grants": "permissions of yours, and lines about you in their record",
     "requests": "requests for a yes, and your answers",
     "archival": "things to remember",
+    "dreams": "notes of how things to remember about you were tidied",
+    "feedback": "what you said of answers: corrections, thumbs up and down",
     "blocks": "notes about you, with their history",
     "steering": "decisions of yours about channels and sources",
     "reminders": "things to remind you of",

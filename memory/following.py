@@ -76,6 +76,9 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
     label = None if tx.one(taken, (entry.agent, entry.label, to)) is not None else entry.label
     held = archival.derived_messages(tx, entry)
     _narrow(tx, held, (entry.content, entry.people[0], entry.audience), to)
+    merged = json.dumps(archival.family_of(tx, entry.id))  # what it was made of may stand again
+    kept = "audience = ? AND superseded_by IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
+    tx.run(f"UPDATE archival_entries SET audience = ? WHERE {kept}", (to, entry.audience, merged))
     return archival.store(tx, replace(entry, audience=to, label=label), None)
 
 

@@ -15,7 +15,9 @@ from memory import (
     block_log,
     budgets,
     coordination,
+    dreams,
     facts,
+    feedback,
     folders,
     grants,
     groups,
@@ -66,6 +68,8 @@ STORES: tuple[PersonStore, ...] = (
     _store("budgets", budgets, "budgets", "budget_reservations"),
     _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
     _store("requests", requests, "permission_requests", "permission_votes"),
+    _store("dreams", dreams, "dream_items", "dream_marks"),  # before the entries that it is about
+    _store("feedback", feedback, "feedback"),
     _store("archival", archival, "archival_entries", "archival_journal"),
     _store("folders", folders, "folder_files", "file_passages"),
     _store("admission", admission, "people_rules", "pairing_codes"),

@@ -101,6 +101,12 @@ def oldest_running(rows: Rows, place: PlaceId) -> int:
     return 2**63 - 1 if row is None or row[0] is None else int(row[0])
 
 
+def any_since(rows: Rows, moment: datetime) -> bool:
+    """Whether any turn runs, or began since then."""
+    sql = "SELECT 1 FROM turns WHERE status = 'running' OR started_at > ? LIMIT 1"
+    return rows.one(sql, (to_text(moment),)) is not None
+
+
 def nth_newest(
     rows: Rows,
     n: int,

@@ -16,7 +16,7 @@ from memory.audience import Scope
 from memory.database import Rows, Tx, Value
 from memory.embedding.base import Vector, dimension_of, signs
 from memory.errors import Refused
-from memory.ids import AgentId
+from memory.ids import AgentId, EntryId
 from memory.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
 
 MOST_FAILURES = 3
@@ -81,6 +81,17 @@ def nearest(rows: Rows, question: Question, scope: Scope) -> list[Near]:
         if kind in question.kinds:
             found += _nearest(rows, question, kind, scope)
     return sorted(found, key=lambda near: (-near.cosine, -near.row))
+
+
+def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
+    """The current model's name and the vector of an entry's first part; None where it has none yet."""
+    row = rows.one(
+        """SELECT m.name, v.vector FROM archival_entries e JOIN vectors v ON v.kind = 'entry' AND v.row = e.n
+           JOIN vector_spaces s ON s.id = v.space_id JOIN vector_models m ON m.id = s.model_id AND m.current = 1
+           WHERE e.id = ? AND s.view = 'own' ORDER BY v.part LIMIT 1""",
+        (entry,),
+    )
+    return None if row is None else (row[0], row[1])
 
 
 def similarities(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, float]:

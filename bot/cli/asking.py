@@ -13,6 +13,7 @@ from bot.community import nobody, open_community
 from bot.config import Config
 from bot.coordinating import Coordinating
 from bot.costs import Costs
+from bot.dreams.desk import open_dreams
 from bot.errors import UserError
 from bot.facts import Facts
 from bot.folders import Folders
@@ -24,6 +25,7 @@ from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.steering import open_steering
 from bot.summaries import open_summaries
+from bot.thinking import open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
 from bot.undelivered import Outbox
@@ -54,7 +56,10 @@ async def ask(config: Config, operation: str, within: float | None = ANSWER_SECO
 async def _do(config: Config, folder: DataFolder, operation: str, arguments: Mapping[str, Any]) -> Any:
     """Do it here, holding the folder. Raises FolderLocked when somebody else holds it."""
     with folder.lock():
-        async with Constellations.open(folder.path, utc_now) as constellations:
+        async with (
+            Constellations.open(folder.path, utc_now) as constellations,
+            open_models(config, utc_now) as thinking,
+        ):
             _require_house(config, constellations)
             house, answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
             operations = Operations(constellations, house, lambda *_lane: None)
@@ -65,13 +70,14 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
             notices = Notices(PLACE.id, SOURCE)  # nothing is said here
             tools = make_tools({}, EmergencyHaltTool(), *web_tools(config.web))
             store = constellations, house, approvals.people
+            kept = configured_budgets(config)
             doors = (
                 operations,
                 approvals,
                 community,
                 steering,
                 open_household(config, approvals, steering, nobody),
-                await open_budgeting(approvals, configured_budgets(config), at_start=False),
+                await open_budgeting(approvals, kept, at_start=False),
                 Remembering(*store, utc_now, config.memory.checkpoints()),
                 Costs(*store, utc_now),
                 Archive(*store, utc_now),
@@ -85,6 +91,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 Folders(constellations, house, folder.path, utc_now),
                 Facts(*store, utc_now, community.privacy.choices.withheld),
                 open_summaries(config, approvals),
+                open_dreams(config, approvals, schedule, (kept, thinking)),
             )
             handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
             return await handlers[operation](**arguments)

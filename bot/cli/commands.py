@@ -17,6 +17,7 @@ from bot.cli.backup import add_backup
 from bot.cli.bluesky import add_bluesky
 from bot.cli.budgets import add_budgets
 from bot.cli.coordinating import add_coordinating
+from bot.cli.dreams import add_dreams
 from bot.cli.ending import explained, logged
 from bot.cli.facts import add_facts
 from bot.cli.folders import add_folders
@@ -350,3 +351,4 @@ add_agenda(app, _administer)
 add_backup(app, _administer)
 add_folders(app, _administer)
 add_facts(app, _administer)
+add_dreams(app, _administer)

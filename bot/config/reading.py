@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
 from bot.config.bluesky import BlueskySettings, check_handle
+from bot.config.dreams import Dreams
 from bot.config.folders import folder_problem, located
 from bot.config.groups import group_problems
 from bot.config.problems import environment_problem, file_problem, nearest, shown
@@ -101,6 +102,7 @@ class Config(Section):
     terminal: TerminalSettings
     memory: Memory
     schedule: ScheduleSettings
+    dreams: Dreams
     activity: Activity
     limits: Limits
     web: Web
@@ -352,6 +354,8 @@ def _check_models(config: Config) -> Iterator[str]:
         wanted.setdefault(config.model.upkeep, "model.upkeep")
     if config.budgets.cheaper_model:
         wanted.setdefault(config.budgets.cheaper_model, "budgets.cheaper_model")
+    if config.dreams.model:
+        wanted.setdefault(config.dreams.model, "dreams.model")
     wanted |= {agent.model: f'agents["{agent.name}"].model' for agent in config.agents if agent.model}
     for group in config.groups:
         wanted |= {

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from pydantic import model_validator as validate_model
 
 from bot.config.bluesky import BlueskySettings
+from bot.config.dreams import Dreams
 from bot.config.section import Section
 from bot.config.spending import Budgets
 from bot.config.values import (
@@ -388,6 +389,7 @@ class FileSettings(Section):
     terminal: TerminalSettings = TerminalSettings()
     memory: Memory = Memory()
     schedule: ScheduleSettings = ScheduleSettings()
+    dreams: Dreams = Dreams()
     activity: Activity = Activity()
     limits: Limits = Limits()
     web: Web = Web()

@@ -16,6 +16,7 @@ from bot.discord_ui.books import install_cost, install_grant
 from bot.discord_ui.budgets import install_budgets
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.coordinating import install_coordinating
+from bot.discord_ui.dreams import install_dreams
 from bot.discord_ui.facts import install_facts
 from bot.discord_ui.halting import install_halt
 from bot.discord_ui.house import install_house
@@ -110,6 +111,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
     install_outbox(tree, desks.outbox)
     install_summaries(tree, desks.summaries, settings)
+    install_dreams(tree, desks.dreams, settings)
 
 
 def settings_of(config: Config) -> DiscordSettings:

@@ -4,11 +4,32 @@ An entry holds words of a person, learned from a message in a turn; so that it c
 knows them all, and `delete` says which other rows hold its words. Nothing is merged across audiences.
 """
 
-from memory.archival.entries import MAX_CONTENT, Deleted, Entry, NewEntry, Origin, checked_content, to_entry
+from memory.archival.entries import (
+    MAX_CONTENT,
+    Deleted,
+    Entry,
+    NewEntry,
+    Origin,
+    checked_content,
+    is_category,
+    to_entry,
+)
 from memory.archival.journal import By
 from memory.archival.persons import count_person, erase_person, export_person
-from memory.archival.reading import by_ids, categories, derived_messages, latest, read
-from memory.archival.storing import append, delete, insert, put_back, remove, store
+from memory.archival.reading import by_ids, categories, derived_messages, family_of, latest, read
+from memory.archival.storing import (
+    any_to_purge,
+    append,
+    delete,
+    insert,
+    purge,
+    put,
+    put_back,
+    remove,
+    restore,
+    retire,
+    store,
+)
 
 __all__ = [
     "MAX_CONTENT",
@@ -17,6 +38,7 @@ __all__ = [
     "Entry",
     "NewEntry",
     "Origin",
+    "any_to_purge",
     "append",
     "by_ids",
     "categories",
@@ -26,11 +48,17 @@ __all__ = [
     "derived_messages",
     "erase_person",
     "export_person",
+    "family_of",
     "insert",
+    "is_category",
     "latest",
+    "purge",
+    "put",
     "put_back",
     "read",
     "remove",
+    "restore",
+    "retire",
     "store",
     "to_entry",
 ]

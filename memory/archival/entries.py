@@ -112,7 +112,7 @@ def checked(new: NewEntry) -> NewEntry:
     content = checked_content(new.content)
     if not 0 <= new.importance <= 1:
         raise Refused(f"importance is 0 to 1, not {new.importance}")
-    if new.category and (len(new.category) > _MAX_CATEGORY or not _CATEGORY.fullmatch(new.category)):
+    if new.category and not is_category(new.category):
         raise Refused(
             f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - and _"
         )
@@ -120,6 +120,11 @@ def checked(new: NewEntry) -> NewEntry:
     if label is not None and not 0 < len(label) <= _MAX_LABEL:
         raise Refused(f"a label has 1 to {_MAX_LABEL} characters, this one {len(label)}")
     return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
+
+
+def is_category(text: str) -> bool:
+    """Whether a text is a category: a/b/c, of letters, digits, - and _."""
+    return len(text) <= _MAX_CATEGORY and _CATEGORY.fullmatch(text) is not None
 
 
 def checked_content(text: str) -> str:

@@ -18,7 +18,8 @@ WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
 def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     """The agent's entry of that id or label; of several labels the one of the scope's own audience, then the newest.
 
-    The id of a passage gives the whole entry. Raises `EntryNotFound` when the scope may use none.
+    The id of a passage gives the whole entry, that of one that was merged what it became. Raises `EntryNotFound` when
+    the scope may use none.
     """
     condition, parameters = scope.sql("audience")
     row = rows.one(
@@ -30,7 +31,7 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
         raise EntryNotFound(f"no archival entry {label_or_id!r} can be seen from here")
     if row["parent_entry_id"] is not None:
         return read(rows, agent, row["parent_entry_id"], scope)
-    return to_entry(row)
+    return read(rows, agent, row["superseded_by"], scope) if row["superseded_by"] is not None else to_entry(row)
 
 
 def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:

@@ -29,6 +29,8 @@ from memory.errors import Refused
 from memory.fulltext import storable
 from memory.ids import AgentId, EntryId, TurnId, new_id
 
+RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
+
 _MARKS = " .!?…"
 _LEAST_EXTENDED = 8  # characters: shorter words begin too many sentences
 
@@ -68,10 +70,17 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
         last_seen=now,
     )
     before = journal.image(tx, origin.turn, entry.id)
-    tx.insert("archival_entries", {"id": entry.id, "agent_id": agent, "created_at": to_text(now), **columns_of(entry)})
-    _store_passages(tx, entry)
+    kept = put(tx, entry)
     journal.note(tx, origin.turn, entry.id, before, now)
-    return read(tx, agent, entry.id, Scope(entry.audience))
+    return kept
+
+
+def put(tx: Tx, entry: Entry) -> Entry:
+    """Write an entry that stands nowhere yet, as it is."""
+    key = {"id": entry.id, "agent_id": entry.agent, "created_at": to_text(entry.created_at)}
+    tx.insert("archival_entries", {**key, **columns_of(entry)})
+    _store_passages(tx, entry)
+    return read(tx, entry.agent, entry.id, Scope(entry.audience))
 
 
 def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, now: datetime) -> Entry:
@@ -226,3 +235,31 @@ def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
 def _take_away(tx: Tx, named: Sequence[EntryId]) -> int:
     turns.forget_uses(tx, "entry", named)
     return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(named),))
+
+
+# ---------------------------------------------------------------------------------------------------- out of use
+
+
+def retire(tx: Tx, entries: Iterable[EntryId], into: EntryId | None, now: datetime) -> int:
+    """Take entries out of use without losing them: nothing finds them any more. `into` is what they became part of."""
+    sql = """UPDATE archival_entries SET archived_at = ?, superseded_by = ? WHERE archived_at IS NULL
+             AND superseded_by IS NULL AND parent_entry_id IS NULL AND id IN (SELECT value FROM json_each(?))"""
+    return tx.run(sql, (to_text(now), into, json.dumps(list(entries))))
+
+
+def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
+    """Let retired entries stand again as they were; how many."""
+    sql = """UPDATE archival_entries SET archived_at = NULL, superseded_by = NULL
+             WHERE archived_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"""
+    return tx.run(sql, (json.dumps(list(entries)),))
+
+
+def purge(tx: Tx, before: datetime, limit: int = 1_000) -> int:
+    """Forget what was retired before then, the oldest first, with its notes of use; how many."""
+    found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT ?", (to_text(before), limit))
+    return remove(tx, [row["id"] for row in found])
+
+
+def any_to_purge(rows: Rows, before: datetime) -> bool:
+    """Whether `purge` would forget anything."""
+    return rows.one(f"SELECT 1 FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1", (to_text(before),)) is not None

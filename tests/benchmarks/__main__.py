@@ -24,6 +24,7 @@ BENCHMARKS = {
     "embedding": "embedding",
     "prompt": "prompts",
     "jobs": "jobs",
+    "dreams": "dreaming",
 }
 
 

@@ -60,6 +60,15 @@ EXEMPT = {
     "summaries.day": "keeps what happened on a day or in a week",
     # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
     "night.undo": "`/summary undo-night` and `carina summary undo-night`",
+    # Upkeep while nobody talks; `tests/bot/test_dream_kills.py` kills it at each of these, and at every statement.
+    "dreams.model": "asks what to make of entries",
+    "dreams.reserve": "sets aside what such a call will cost",
+    "dreams.settle": "writes down what it did cost",
+    "dreams.store": "does what was thought out",
+    "dreams.refuse": "notes that a run's own checks refused it",
+    "dreams.retain": "forgets what was retired ninety days ago",
+    "dreams.undo": "`/dream undo` and `carina dream undo`",
+    "dreams.permit": "`/dream allow`, `refuse` and their commands",
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",

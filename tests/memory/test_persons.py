@@ -16,7 +16,9 @@ from memory import (
     blocks,
     budgets,
     coordination,
+    dreams,
     facts,
+    feedback,
     folders,
     grants,
     groups,
@@ -80,6 +82,9 @@ STRUCTURE = {
     "vectors": "numbers made of rows, gone with them; the audience is that of their space",
     "vector_models": "names of models",
     "vector_queue": "numbers of rows",
+    "dream_changes": "numbers of rows",
+    "dream_runs": "when, and what was left, in words of ours",
+    "dream_tallies": "how many",
     "sqlite_sequence": "of SQLite",
 }
 """Tables without words of people."""
@@ -280,11 +285,31 @@ def lived(tx: Tx) -> None:
     working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
+    tidied(tx, scope)
+    assert direct.message is not None
+    feedback.note(
+        tx,
+        feedback.NewSignal(feedback.Signal.CORRECTION, STAR, DIRECT.id, own, trust, ANN, running.id, direct.message),
+        NOON,
+    )
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
     folder = folders.create(tx, folders.NewFolder("shared", "virtual", GUILD), NOON)
     held = folders.from_content("hers.txt", f"the word is {SECRET}".encode())
     folders.put(tx, folder, replace(held, name=f"{SECRET}.txt", people=(ANN,)), NOON)
     block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
+
+
+def tidied(tx: Tx, scope: Scope) -> None:
+    """What upkeep made of her words: two entries became one, one got a category that is her word."""
+    origin = Origin(scope, Trust.APPROVED, ANN)
+    first, second, third = (
+        archival.insert(tx, STAR, NewEntry(f"{SECRET} {rest}", origin), NOON) for rest in ("it is", "is it", "it was")
+    )
+    by = dreams.Pass.CONSOLIDATION
+    merge = dreams.Merge(by, (first, second), f"{SECRET} it is", "", ())
+    refine = dreams.Refine(by, third, f"words/{SECRET}", (SECRET,))
+    part = dreams.Part(STAR, scope.audience, Trust.APPROVED)
+    assert dreams.apply(tx, dreams.Plan((merge, refine), (dreams.Mark(by, part, 9),)), NOON)
 
 
 def others(tx: Tx) -> None:

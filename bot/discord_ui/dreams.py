@@ -1,0 +1,71 @@
+"""`/dream report|run|undo|waiting|allow|refuse`: upkeep of memory while nobody talks."""
+
+from typing import Any, TypeAlias
+
+from discord import app_commands
+
+from bot.desk import Asker
+from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.asking import approver_of, asker_of
+from bot.dreams.desk import Dreams, report_lines
+from sources.discord.settings import DiscordSettings
+
+Command: TypeAlias = app_commands.Command[Any, ..., None]
+
+
+def install_dreams(tree: app_commands.CommandTree[Any], dreams: Dreams, settings: DiscordSettings) -> None:
+    """Put the commands into the tree."""
+    group = app_commands.Group(name="dream", description="Tidying the long-term memory while nobody talks")
+    group.add_command(_report(dreams, settings))
+    _add_acts(group, dreams)
+    _add_waiting(group, dreams, settings)
+    tree.add_command(group)
+
+
+def _report(dreams: Dreams, settings: DiscordSettings) -> Command:
+    @app_commands.command(name="report", description="What the newest run did, and what it left")
+    async def command(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, _reported(dreams, await asker_of(interaction, settings)), file_name="dream.md")
+
+    return command
+
+
+async def _reported(dreams: Dreams, asker: Asker) -> str:
+    return "\n".join(report_lines(await dreams.report(asker)))
+
+
+def _add_acts(group: app_commands.Group, dreams: Dreams) -> None:
+    @group.command(name="run", description="Tidy now, whatever the time")
+    async def run(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, dreams.run(approver_of(interaction, "command")))
+
+    @group.command(name="undo", description="Take the newest run back that changed something")
+    async def undo(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, dreams.undo(approver_of(interaction, "command")))
+
+
+def _add_waiting(group: app_commands.Group, dreams: Dreams, settings: DiscordSettings) -> None:
+    @group.command(name="waiting", description="What was inferred about you and waits for your yes")
+    async def waiting(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, _waiting(dreams, await asker_of(interaction, settings)))
+
+    @group.command(name="allow", description="Let something that waits for your yes be used")
+    @app_commands.describe(entry="Its id, as /dream waiting shows it")
+    async def allow(interaction: Interaction, entry: app_commands.Range[str, 1, 100]) -> None:
+        if await defer(interaction):
+            await answer(interaction, dreams.permit(await asker_of(interaction, settings), entry, yes=True))
+
+    @group.command(name="refuse", description="Have something that waits for your yes forgotten")
+    @app_commands.describe(entry="Its id, as /dream waiting shows it")
+    async def refuse(interaction: Interaction, entry: app_commands.Range[str, 1, 100]) -> None:
+        if await defer(interaction):
+            await answer(interaction, dreams.permit(await asker_of(interaction, settings), entry, yes=False))
+
+
+async def _waiting(dreams: Dreams, asker: Asker) -> str:
+    found = await dreams.waiting(asker)
+    return "\n".join(f"- `{each['id']}`: {each['text']}" for each in found) or "Nothing waits for your yes."

@@ -1,0 +1,92 @@
+"""What models answer to upkeep: schemas, and reading one out of a text. Whatever does not fit wholly is no answer."""
+
+import json
+import re
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+T = TypeVar("T", bound=BaseModel)
+
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?", re.IGNORECASE)
+_MOST = 60  # of anything in one answer
+
+
+class Unusable(Exception):
+    """An answer that cannot be used, in words of ours; nothing is done by it."""
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class MergeWish(_Answer):
+    sources: list[str] = Field(min_length=2, max_length=3)
+    content: str = Field(min_length=1, max_length=2_000)
+    category: str = ""
+    tags: list[str] = Field(default=[], max_length=20)
+
+
+class RefineWish(_Answer):
+    id: str
+    category: str = ""
+    tags: list[str] = Field(default=[], max_length=20)
+
+
+class Consolidation(_Answer):
+    """What is to become of entries."""
+
+    merge: list[MergeWish] = Field(default=[], max_length=_MOST)
+    retire: list[str] = Field(default=[], max_length=_MOST)
+    refine: list[RefineWish] = Field(default=[], max_length=_MOST)
+
+
+class Lesson(_Answer):
+    sources: list[str] = Field(min_length=1, max_length=10)
+    domain: str = Field(min_length=1, max_length=40)
+    dont: str = Field(min_length=1, max_length=300)
+    because: str = Field(min_length=1, max_length=300)
+    instead: str = Field(min_length=1, max_length=300)
+
+
+class Lessons(_Answer):
+    """What corrections teach."""
+
+    lessons: list[Lesson] = Field(default=[], max_length=_MOST)
+
+
+class Preference(_Answer):
+    sources: list[str] = Field(min_length=1, max_length=20)
+    content: str = Field(min_length=1, max_length=500)
+    strength: Literal["strong", "mild", "casual"]
+    sensitive: bool = False
+
+
+class Preferences(_Answer):
+    """What people seem to want."""
+
+    preferences: list[Preference] = Field(default=[], max_length=_MOST)
+
+
+def read_answer(text: str, schema: type[T]) -> T:
+    """The outermost {…} of an answer, without what was thought aloud. Raises Unusable."""
+    bare = _FENCE.sub("", _THOUGHT.sub("", text)).strip()
+    start, end = bare.find("{"), bare.rfind("}")
+    if start < 0 or end < start or bare.startswith("["):
+        raise Unusable("the answer was no JSON")
+    try:
+        return schema.model_validate(json.loads(bare[start : end + 1]))
+    except ValidationError as error:
+        raise Unusable(f"the answer did not fit its form in {error.error_count()} places") from error
+    except (ValueError, RecursionError) as error:
+        raise Unusable("the answer was no JSON") from error
+
+
+def known(named: list[str], shown: set[str]) -> None:
+    """Raise Unusable unless every id that an answer names was shown, and is named once."""
+    unknown = len(set(named) - shown)
+    if unknown:
+        raise Unusable(f"the answer named {unknown} ids that it was not shown")
+    if len(set(named)) != len(named):
+        raise Unusable("the answer named an id more than once")

@@ -1,0 +1,58 @@
+"""Taking the last run back: what it retired stands again, what it made is gone, what it refined reads as before."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from memory import archival
+from memory.archival import Entry, to_entry
+from memory.clock import to_text
+from memory.database import Tx
+from memory.dreams import records
+from memory.dreams.plan import digest_of
+from memory.dreams.records import Item, Run
+from memory.errors import Refused
+from memory.ids import EntryId
+
+
+def undo(tx: Tx, now: datetime) -> tuple[Run, int]:
+    """Undo the newest run that changed something; that run, and how many of its changes could not be taken back.
+
+    Those are of entries that somebody had taken away since. Raises Refused when there is nothing to undo, or an entry
+    was changed since the run: then nothing is undone.
+    """
+    run = records.newest_done(tx)
+    if run is None:
+        raise Refused("there is no run to undo: none changed anything in the last 90 days, or all were undone")
+    items = records.items_of(tx, run.id)
+    found = {item.n: _entry(tx, item.entry) for item in items}
+    changed = [item for item in items if not _is_as_left(item, *found[item.n])]
+    if changed:
+        raise Refused(
+            f"{len(changed)} of the {len(items)} entries that the run of {run.at:%Y-%m-%d %H:%M} UTC touched were "
+            f"changed since ({', '.join(item.entry for item in changed[:5])}), so nothing was undone; see `report`, "
+            "and change or forget entries one by one"
+        )
+    archival.restore(tx, [item.entry for item in items if item.action in ("merged", "retired")])
+    archival.remove(tx, [item.entry for item in items if item.action == "made"])
+    for item in items:
+        if item.action == "refined":
+            entry, _ = found[item.n]
+            before = item.before
+            archival.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
+    tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (to_text(now), run.id))
+    return run, run.retired + run.made + run.refined - len(items)
+
+
+def _entry(tx: Tx, identifier: EntryId) -> tuple[Entry, bool]:
+    """An entry, and whether it is out of use."""
+    row = tx.one("SELECT * FROM archival_entries WHERE id = ?", (identifier,))
+    if row is None:
+        raise AssertionError("what is noted of an entry goes with it")
+    return to_entry(row), row["archived_at"] is not None
+
+
+def _is_as_left(item: Item, entry: Entry, retired: bool) -> bool:
+    """Whether an entry is as the run left it; one that stands again already is as it was before."""
+    if digest_of(entry) != item.after:
+        return False
+    return retired == item.waiting or item.action in ("merged", "retired")

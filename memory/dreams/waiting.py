@@ -1,0 +1,32 @@
+"""What was inferred about somebody and is not used before they say yes: out of use until then, and theirs to decide."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memory import archival
+from memory.archival import Entry, to_entry
+from memory.database import Rows, Tx
+from memory.ids import PersonId
+
+FLAG = "requires_user_permission"
+_WAITING = f"""SELECT * FROM archival_entries WHERE archived_at IS NOT NULL AND superseded_by IS NULL
+    AND json_extract(metadata, '$.{FLAG}') = 1 AND person_id IN (SELECT value FROM json_each(?))"""
+
+
+def of_people(rows: Rows, people: Sequence[PersonId]) -> list[Entry]:
+    """What waits for one of these people, the oldest first."""
+    return [to_entry(row) for row in rows.all(f"{_WAITING} ORDER BY n", (json.dumps(list(people)),))]
+
+
+def answer(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: bool) -> Entry | None:
+    """Use it from now on, or forget it; None when nothing of theirs waits under that id."""
+    row = tx.one(f"{_WAITING} AND id = ?", (json.dumps(list(people)), identifier))
+    if row is None:
+        return None
+    entry = to_entry(row)
+    if not yes:
+        archival.remove(tx, [entry.id])
+        return entry
+    archival.restore(tx, [entry.id])
+    return archival.store(tx, replace(entry, metadata={**entry.metadata, FLAG: False, "permitted": True}), None)

@@ -1,0 +1,170 @@
+"""What people said of our answers, and what failed in making them: signals that upkeep learns from.
+
+No words are kept here: a correction is the message it was said in, which is read where it stands and takes its signal
+along when it goes. Signals have the audience of the place and the trust of who gave them.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import regex
+
+from memory.audience import Audience, Trust, person_audience
+from memory.clock import to_text
+from memory.database import Rows, Tx, Value, as_dict
+from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+
+class Signal(StrEnum):
+    CORRECTION = "correction"
+    UP = "thumbs_up"
+    DOWN = "thumbs_down"
+    FAILURE = "tool_failure"
+
+
+@dataclass(frozen=True)
+class NewSignal:
+    """A signal as it is noted. `message` is what a person said, `tool` what failed."""
+
+    kind: Signal
+    agent: AgentId
+    place: PlaceId
+    audience: Audience
+    trust: Trust
+    person: PersonId | None = None
+    turn: TurnId | None = None
+    message: MessageId | None = None
+    tool: str = ""
+
+
+_CORRECTS = regex.compile(
+    r"""^\W*(?:
+    no[,.!]\s | nope\b | wrong[,.!] | actually, | i\s+(?:meant|said)\b | try\s+again\b
+    | (?:no,?\s+)?(?:that|this|it)(?:['’]s|\s+is|\s+was)\s+(?:wrong|incorrect|not\s+(?:right|correct|true|what))
+    | (?:you['’]re|you\s+are|you\s+were)\s+(?:wrong|mistaken) | that\s+did(?:n['’]t|\s+not)\s+work
+    | (?:please\s+)?(?:don['’]t|do\s+not|never|stop)\s
+    | nein[,.!]\s | nee[,.!]\s | falsch[,.!] | eigentlich,?\s | ich\s+(?:meinte|sagte|habe\s+gesagt)\b
+    | (?:das|es)\s+(?:stimmt|passt|geht)\s+(?:so\s+)?nicht | du\s+(?:irrst|liegst\s+falsch)
+    | (?:das|es)\s+(?:ist|war)\s+(?:falsch|nicht\s+richtig|nicht\s+korrekt)
+    | das\s+hat\s+nicht\s+(?:funktioniert|geklappt) | versuch['’]?s?\s+(?:es\s+)?noch
+    | (?:bitte\s+)?(?:hör\s+auf|lass\s+das|nie(?:mals)?\s|nicht\s|kein\w*\s)
+    )""",
+    regex.VERBOSE | regex.IGNORECASE,
+)
+_UP = ("👍", "❤", "💯", "🙏", ":+1:", ":thumbsup:", ":thumbs_up:")
+_DOWN = ("👎", ":-1:", ":thumbsdown:", ":thumbs_down:")
+
+
+def corrects(text: str) -> bool:
+    """Whether words that follow an answer set it right, by how they begin; English and German."""
+    return _CORRECTS.match(unquoted(text)) is not None
+
+
+def thumb(emoji: str) -> Signal | None:
+    """What a reaction says of an answer, in any colour of skin; None for what says nothing clear."""
+    if emoji.startswith(_UP):
+        return Signal.UP
+    return Signal.DOWN if emoji.startswith(_DOWN) else None
+
+
+def unquoted(text: str) -> str:
+    """What somebody says themselves: without lines that quote others, and without code."""
+    lines = regex.sub(r"```.*?(?:```|\Z)", " ", text, flags=regex.DOTALL).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith((">", "|"))).strip()
+
+
+def note(tx: Tx, signal: NewSignal, now: datetime) -> None:
+    """Keep a signal."""
+    values: dict[str, Value] = {"id": snowflakes.next(), "kind": signal.kind, "agent_id": signal.agent}
+    values |= {"person_id": signal.person, "place_id": signal.place, "turn_id": signal.turn, "tool": signal.tool}
+    values |= {"message_id": signal.message, "audience": signal.audience, "trust": int(signal.trust)}
+    tx.insert("feedback", {**values, "at": to_text(now)})
+
+
+def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId, TurnId] | None:
+    """Who of us said the newest thing in a place, and in which turn; None where a person spoke last, or long ago."""
+    row = rows.one(
+        """SELECT agent_id, batch_id, created_at FROM messages WHERE place_id = ? AND role = 'assistant'
+           AND tool_name IS NULL AND deleted_at IS NULL ORDER BY id DESC LIMIT 1""",
+        (place,),
+    )
+    if row is None or row["batch_id"] is None or row["agent_id"] is None or row["created_at"] < to_text(since):
+        return None
+    return AgentId(row["agent_id"]), TurnId(row["batch_id"])
+
+
+@dataclass(frozen=True)
+class Given:
+    """A correction with the words it was given in and those that were said before it by the same person."""
+
+    id: int
+    agent: AgentId
+    person: PersonId
+    message: MessageId
+    text: str
+    before: str
+    audience: Audience
+    trust: Trust
+
+
+def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
+    """Corrections of an agent that no pass has looked at, the oldest first; what was taken back is not among them."""
+    found = rows.all(
+        """SELECT f.id, f.agent_id, f.person_id, f.message_id, f.audience, f.trust, m.content,
+             (SELECT b.content FROM messages b WHERE b.place_id = m.place_id AND b.id < m.id AND b.role = 'user'
+                AND b.person_id = m.person_id AND b.audience = m.audience AND b.deleted_at IS NULL
+                ORDER BY b.id DESC LIMIT 1) AS before
+           FROM feedback f JOIN messages m ON m.id = f.message_id
+           LEFT JOIN dream_marks k ON k.pass = 'lessons' AND k.agent_id = f.agent_id AND k.audience = f.audience
+             AND k.trust = f.trust
+           WHERE f.agent_id = ? AND f.kind = 'correction' AND f.id > coalesce(k.mark, 0) AND m.deleted_at IS NULL
+             AND m.audience = f.audience AND f.person_id IS NOT NULL ORDER BY f.id LIMIT ?""",
+        (agent, limit),
+    )
+    return [
+        Given(
+            row["id"],
+            AgentId(row["agent_id"]),
+            PersonId(row["person_id"]),
+            MessageId(row["message_id"]),
+            unquoted(row["content"]),
+            unquoted(row["before"] or ""),
+            Audience(row["audience"]),
+            Trust(row["trust"]),
+        )
+        for row in found
+    ]
+
+
+def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Signal, int]:
+    """How many signals of each kind agents were given since then; numbers alone."""
+    sql = """SELECT kind, count(*) AS n FROM feedback WHERE at >= ? AND agent_id IN (SELECT value FROM json_each(?))
+             GROUP BY kind"""
+    return {Signal(row["kind"]): row["n"] for row in rows.all(sql, (to_text(since), json.dumps(list(agents))))}
+
+
+def forget_before(tx: Tx, moment: datetime) -> int:
+    """Forget old signals; how many."""
+    return tx.run("DELETE FROM feedback WHERE at < ?", (to_text(moment),))
+
+
+_THEIRS = "person_id = ? OR audience = ?"
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
+    """Signals that a person gave, or that arose alone with them."""
+    sql = (
+        f"SELECT id, kind, agent_id, place_id, message_id, tool, audience, at FROM feedback WHERE {_THEIRS} ORDER BY id"
+    )
+    return [as_dict(row) for row in rows.all(sql, (person, person_audience(person)))]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    return tx.run(f"DELETE FROM feedback WHERE {_THEIRS}", (person, person_audience(person)))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    return len(export_person(rows, person))

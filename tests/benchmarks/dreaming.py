@@ -1,0 +1,105 @@
+"""Upkeep of memory: choosing among 50,000 entries what to look at, carrying out a plan, and the memory that takes."""
+
+import time
+import tracemalloc
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memory import archival, dreams
+from memory.archival import Entry
+from memory.audience import Audience, Trust
+from memory.database import Tx, connect
+from memory.dreams import Choice, Mark, Merge, Pass, Plan, Retire
+from memory.ids import AgentId, EntryId, PersonId
+from memory.migrations import Kind, prepare
+from tests.benchmarks.options import Options
+from tests.benchmarks.report import Measure, Report, at_most
+from tests.benchmarks.words import Words
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+STAR = AgentId("agt_star")
+GUILD = Audience("guild:discord:1")
+ENTRIES, NEW = 50_000, 400
+
+
+def run(options: Options) -> Report:
+    """Candidates twice (a few new ones; everything new) and one plan; peak of Python's memory while choosing."""
+    report = Report("Upkeep of memory (one agent, words alone)")
+    with TemporaryDirectory() as folder:
+        tx = _opened(Path(folder))
+        _fill(tx, options.scaled(ENTRIES), 0)
+        first = [_timed(lambda: dreams.choose(tx, STAR, Pass.DUPLICATES)) for _ in range(options.rounds)]
+        _mark_all(tx)
+        _fill(tx, options.scaled(NEW), ENTRIES)
+        later = [_timed(lambda: dreams.choose(tx, STAR, Pass.DUPLICATES)) for _ in range(options.rounds)]
+        choice, peak = _with_peak(lambda: dreams.choose(tx, STAR, Pass.DUPLICATES))
+        applied = _timed(lambda: dreams.apply(tx, _plan(tx, choice), NOW))
+    count = f"{options.scaled(ENTRIES):,}"
+    report.measures += [
+        Measure(f"choose among {count}, everything is new", "s", tuple(first), at_most(2)),
+        Measure(f"choose among {count}, {options.scaled(NEW)} are new", "s", tuple(later), at_most(2)),
+        Measure("memory while choosing, peak", "MB", (peak / 1e6,), at_most(64)),
+        Measure(f"one transaction with {_size(choice)} changes", "s", (applied,), at_most(1)),
+    ]
+    return report
+
+
+def _opened(folder: Path) -> Tx:
+    prepare(folder / "carina.db", Kind.CONSTELLATION)
+    tx = Tx(connect(folder / "carina.db"))
+    fields = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
+    tx.insert("agents", {**fields, "id": STAR})
+    return tx
+
+
+def _fill(tx: Tx, count: int, start: int) -> None:
+    """Sentences with the frequencies of a language; every tenth is nearly the one before it."""
+    words, text = Words(start), ""
+    tx.run("BEGIN")
+    for number in range(start, start + count):
+        text = f"{text} again" if number % 10 == 9 else words.sentence(9)
+        archival.put(tx, _entry(number, text))
+    tx.run("COMMIT")
+
+
+def _entry(number: int, text: str) -> Entry:
+    return Entry(
+        EntryId(f"ent_{number}"), STAR, None, text, "", (), {}, 0.5, 0, (PersonId("discord:ann"),), (), None, GUILD,
+        Trust.APPROVED, NOW, NOW, NOW,
+    )  # fmt: skip
+
+
+def _mark_all(tx: Tx) -> None:
+    row = tx.one("SELECT max(seq) FROM dream_changes")
+    part = dreams.Part(STAR, GUILD, Trust.APPROVED)
+    dreams.apply(tx, Plan(marks=(Mark(Pass.DUPLICATES, part, int(row[0]) if row is not None else 0),)), NOW)
+
+
+def _plan(tx: Tx, choice: Choice) -> Plan:
+    clusters = [cluster for found in choice.clusters.values() for cluster in found]
+    may = dreams.allowance(tx, STAR, NOW)
+    merges = [Merge(Pass.DUPLICATES, each[:2], f"{each[0].content} {each[1].content}", "", ()) for each in clusters]
+    merged = {entry.id for each in merges for entry in each.sources}
+    rest = [entry for new in choice.new.values() for entry in new if entry.id not in merged]
+    retired = [Retire(Pass.CONSOLIDATION, entry) for entry in rest[: may - len(merged)]]
+    return Plan((*merges, *retired))
+
+
+def _size(choice: Choice) -> int:
+    return sum(len(new) for new in choice.new.values())
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def _with_peak(work: Callable[[], Choice]) -> tuple[Choice, int]:
+    tracemalloc.start()
+    found = work()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return found, peak
