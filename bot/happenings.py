@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
+from bot import signals
 from bot.context import Material
 from bot.models.base import Call
 from memory import activity, presence
@@ -46,6 +47,8 @@ def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datet
     words = f"used {name}{f' ({operation})' if operation else ''}{'' if worked else ', which failed'}"
     details = {"tool": name, "operation": operation, "worked": worked}
     activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
+    if not worked:
+        signals.note_failure(tx, turn, name, now)
 
 
 def note_folders(tx: Tx, turn: Turn, folders: Collection[str], call: Call, now: datetime) -> None:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import structlog
 
+from bot import signals
 from bot.arriving import ask_again, to_arrival, with_reaction
 from bot.courier import Courier, Office
 from bot.kit import Kit
@@ -259,6 +260,7 @@ class Router:
                 if arrival.kind == Kind.DELETE:
                     queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
                 accepted = self._take(tx, with_reaction(tx, arrival), clock())
+                signals.note_arrival(tx, arrival, accepted, clock())
                 queued |= ask_again(tx, arrival, accepted, house.group_of(notification), clock())
                 taken.append(accepted)
             return taken, queued

@@ -111,6 +111,13 @@ def index_text(text: str) -> str:
     return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], last=True))} ", folded)[:MAX_INDEXED]
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of `index_text`, each once; for comparing many texts."""
+    if text.isascii() and len(text) <= MAX_INDEXED:
+        return frozenset(text.translate(_ASCII_FOLDED).split())
+    return frozenset(index_text(text).split())
+
+
 def date_words(moment: datetime) -> str:
     """A date for the index, as people may ask for it: "2026-11-22 22 November 2026", in UTC."""
     day = moment.astimezone(UTC)

@@ -80,7 +80,10 @@ def put(tx: Tx, entry: Entry) -> Entry:
     key = {"id": entry.id, "agent_id": entry.agent, "created_at": to_text(entry.created_at)}
     tx.insert("archival_entries", {**key, **columns_of(entry)})
     _store_passages(tx, entry)
-    return read(tx, entry.agent, entry.id, Scope(entry.audience))
+    row = tx.one("SELECT * FROM archival_entries WHERE id = ?", (entry.id,))
+    if row is None:
+        raise AssertionError("what was inserted is there")
+    return to_entry(row)
 
 
 def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, now: datetime) -> Entry:

@@ -10,13 +10,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from memory import vectors
 from memory.archival import Entry, to_entry
 from memory.audience import Audience, Scope, Trust
 from memory.database import Row, Rows
 from memory.dreams.plan import Kin, Part, Pass, kin_of
-from memory.fulltext import index_text
+from memory.fulltext import word_set
 from memory.ids import AgentId
 
 NEAR_WORDS = 0.6
@@ -98,11 +99,7 @@ def _usable(row: Row) -> bool:
 
 def _new(row: Row) -> _New:
     entry = to_entry(row)
-    return _New(entry, kin_of(entry), _words(entry.content))
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(index_text(text).split())
+    return _New(entry, kin_of(entry), word_set(entry.content))
 
 
 # ---------------------------------------------------------------------------------------------------------- by words
@@ -115,18 +112,21 @@ def _neighbours(rows: Rows, agent: AgentId, new: Sequence[_New]) -> dict[str, En
     have one are compared.
     """
     parts = {each.kin.part for each in new}
-    vocabulary = frozenset().union(*(each.words for each in new))
     seen: Counter[str] = Counter()
-    for _, _, words in _slices(rows, agent, parts):
-        seen.update(words & vocabulary)
-    marked: dict[tuple[Part, str], list[_New]] = {}
+    for _, _, words in islice(_slices(rows, agent, parts), _SLICE):  # enough to say which words are rare
+        seen.update(words)
+    marked: dict[Part, dict[str, list[_New]]] = {part: {} for part in parts}
     for each in new:
         rarest = sorted(each.words, key=lambda word: (seen[word], word))
         for word in rarest[: int((1 - NEAR_WORDS) * len(rarest)) + 1]:
-            marked.setdefault((each.kin.part, word), []).append(each)
+            marked[each.kin.part].setdefault(word, []).append(each)
+    marks = {part: frozenset(of) for part, of in marked.items()}
     wanted: dict[str, list[_New]] = {}
     for identifier, part, words in _slices(rows, agent, parts):
-        for each in {id(one): one for word in words for one in marked.get((part, word), ())}.values():
+        if not (shared := words & marks[part]):
+            continue
+        of = marked[part]
+        for each in {id(one): one for word in shared for one in of[word]}.values():
             if each.entry.id != identifier and each.compared < _MOST_COMPARED:
                 each.compared += 1
                 if len(words & each.words) >= NEAR_WORDS * len(words | each.words):
@@ -160,7 +160,7 @@ def _slices(rows: Rows, agent: AgentId, parts: Iterable[Part]) -> Iterator[tuple
         for row in found:
             part = wanted.get((row[3], row[4]))
             if part is not None:
-                yield row[1], part, _words(row[2])
+                yield row[1], part, word_set(row[2])
         if len(found) < _SLICE:
             return
         last = found[-1][0]

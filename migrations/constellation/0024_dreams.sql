@@ -70,6 +70,7 @@ CREATE TABLE feedback (
 CREATE INDEX feedback_agent ON feedback (agent_id, id);
 CREATE INDEX feedback_message ON feedback (message_id) WHERE message_id IS NOT NULL;
 
+CREATE INDEX archival_parent ON archival_entries (parent_entry_id) WHERE parent_entry_id IS NOT NULL; -- every change of an entry looks for its passages
 CREATE INDEX archival_superseded ON archival_entries (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX archival_retired ON archival_entries (archived_at) WHERE archived_at IS NOT NULL;
 

@@ -1,4 +1,4 @@
-"""Upkeep of memory: choosing among 50,000 entries what to look at, carrying out a plan, and the memory that takes."""
+"""Upkeep of memory: choosing among 50,000 entries, and doing what was decided, with the memory it takes."""
 
 import time
 import tracemalloc
@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memory import archival, dreams
+from memory import dreams
 from memory.archival import Entry
+from memory.archival.entries import columns_of
 from memory.audience import Audience, Trust
+from memory.clock import to_text
 from memory.database import Tx, connect
 from memory.dreams import Choice, Mark, Merge, Pass, Plan, Retire
 from memory.ids import AgentId, EntryId, PersonId
@@ -60,7 +62,9 @@ def _fill(tx: Tx, count: int, start: int) -> None:
     tx.run("BEGIN")
     for number in range(start, start + count):
         text = f"{text} again" if number % 10 == 9 else words.sentence(9)
-        archival.put(tx, _entry(number, text))
+        entry = _entry(number, text)
+        key = {"id": entry.id, "agent_id": STAR, "created_at": to_text(NOW)}
+        tx.insert("archival_entries", {**key, **columns_of(entry)})
     tx.run("COMMIT")
 
 
