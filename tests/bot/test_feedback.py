@@ -11,7 +11,7 @@ from memory import archival, feedback
 from memory.audience import Audience, Scope, person_audience
 from memory.feedback import Signal
 from sources.base import Kind
-from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, deleted, direct, said, says
+from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, said, says
 from tests.bot.stage import Service, Setting, running
 from tests.bot.test_dreams import GUILD, Ground, answers, ground, told
 
@@ -120,7 +120,7 @@ async def test_without_a_model_plain_orders_are_kept_as_they_were_said(tmp_path:
 
 
 async def test_a_model_makes_lessons_of_corrections_and_they_come_to_mind(tmp_path: Path) -> None:
-    lesson = {"sources": ["c1"], "domain": "E-Mail!", "dont": "send mails unasked", "because": "Ann reads them first"}
+    lesson = {"sources": ["c1"], "domain": "E-Mail!", "dont": "send mails unasked"}
     reply = answers(lessons=[{**lesson, "because": "they are read first", "instead": "show a draft"}])
     async with ground(tmp_path, reply) as g:
         await corrected(g, "no, do not send mails unasked, I read them first, show me a draft")
@@ -129,7 +129,7 @@ async def test_a_model_makes_lessons_of_corrections_and_they_come_to_mind(tmp_pa
         assert await lessons(g) == [("anti-patterns/e-mail", words)]
         assert "write to Eve" in told(g.model.requests[0])
         g.service.clock.forward(60)
-        await g.service.heard(said("now send the mails of today", 5, HALL, BOB))
+        await g.service.heard(said("now send the mails of today", 5, channel("garden"), BOB))
         shown = "\n".join(message.text for message in g.service.model.requests[-1].messages)
         assert words in shown + g.service.model.requests[-1].system
 
