@@ -18,12 +18,19 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from bot.background import Background
+from bot.budgets import Budgets
+from bot.config.dreams import Dreams as DreamSettings
 from bot.desk import Asker, Desk
+from bot.dreams.asking import Means
+from bot.dreams.desk import Dreams
+from bot.dreams.running import Dreaming
 from bot.embedding import Embedding
 from bot.identities import Identities
+from bot.models.base import Model
 from bot.policy import Approver
 from bot.summarising import Summarising
 from memory import presence, vectors
+from memory.agents import Agent
 from memory.database import as_dict
 from memory.embedding import Embedder, GuardedEmbedder, Questions
 from memory.ids import PersonId, Snowflakes
@@ -239,6 +246,18 @@ class Run:
         embedding.cancel()
         await asyncio.gather(embedding, return_exceptions=True)
 
+    async def dream(self) -> Dreams:
+        """Memory is tidied by rule; what it did is for people to ask."""
+        service = self.service
+
+        async def nobody(agent: Agent) -> Model:
+            raise AssertionError(f"{agent.name} has no model for this")
+
+        means = Means(nobody, Budgets(), DreamSettings(), Path("directives"), service.clock)
+        dreaming = Dreaming(service.constellations, service.house, means)
+        await dreaming.run()
+        return Dreams(service.constellations, service.house, service.approvals.people, service.clock, dreaming)
+
     async def tell(self) -> None:
         """Agents, days and weeks are told in short, as the house's own jobs do."""
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
@@ -250,6 +269,7 @@ class Run:
 
     async def look(self) -> None:
         """The outbox, the stores by audience, and what people are shown when they ask the service itself."""
+        dreams = await self.dream()
         await self.tell()
         await self.embed()
         theirs = {place.audience for place in self.ground.aside}
@@ -265,6 +285,8 @@ class Run:
             "SELECT audience, at FROM handoff_reads ORDER BY note_id, audience",
             "SELECT description, importance, audience FROM notable_events ORDER BY id",
             "SELECT key, content, category, tags, expires_at, trust, audience FROM working_memory ORDER BY id",
+            "SELECT kind, person_id, tool, at, audience FROM feedback ORDER BY id",
+            "SELECT pass, action, before, audience FROM dream_items ORDER BY n",
             "SELECT summary, strategy, message_count, depth, trust, audience FROM archive_summaries ORDER BY id",
             "SELECT agent_id, summary, messages_covered, trust, audience FROM agent_summaries ORDER BY 1, audience",
             "SELECT summary, key_decisions, span, message_count, trust, audience FROM constellation_summaries"
@@ -281,7 +303,8 @@ class Run:
             asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
             found = [await desk.search(asker, text, 50) for text in ("", *WORDS, " ".join(WORDS), *QUESTIONS)]
             blocks = await desk.blocks(asker)
-            self._where(place).append(f"{place.id}: {found!r} {blocks!r}")
+            tidied = "" if asker.is_owner else await dreams.report(asker)  # the owner is told how much else there was
+            self._where(place).append(f"{place.id}: {found!r} {blocks!r} {tidied!r}")
 
     def _where(self, place: Place) -> list[str]:
         return self.seen.secret if place in self.ground.aside else self.seen.elsewhere

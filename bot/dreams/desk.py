@@ -1,7 +1,8 @@
 """Upkeep of memory for people: what it did, having it done now, taking it back, and saying yes to what waits."""
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot import policy
@@ -52,12 +53,17 @@ class Dreams:
         """What the newest run did, entry by entry, as far as the asker may know; rows of plain data with words."""
 
         def read(rows: Rows) -> list[dict[str, Any]]:
-            run = dreams.latest_run(rows)
+            run = dreams.latest_run(rows) if asker.is_owner else records.latest_seen(rows, asker.scope)
             if run is None:
                 return []
             items, hidden = dreams.reported(rows, run.id, asker.scope, _LISTED)
             names = {each.id: each.name for each in agents.every_agent(rows)}
-            given = feedback.tallied(rows, list(names), run.at - records.WEEK) if asker.is_owner else {}
+            if not asker.is_owner:
+                return [
+                    _head(_as_seen(run, items)),
+                    *(_item(item, names.get(item.agent, item.agent)) for item in items),
+                ]
+            given = feedback.tallied(rows, list(names), run.at - records.WEEK)
             return [_head(run), *_lines(run, items, hidden, names), *_signals(given)]
 
         return await self._read(read)
@@ -161,6 +167,12 @@ def report_lines(rows: list[dict[str, Any]]) -> list[str]:
 def _head(run: Run) -> dict[str, Any]:
     state = {"undone": ", undone since", "refused": ", refused by its own checks"}.get(run.outcome, "")
     return {"what": "run", "text": f"Run of {run.at:%Y-%m-%d %H:%M} UTC{state}: {counts_words(run)}."}
+
+
+def _as_seen(run: Run, items: list[Item]) -> Run:
+    """A run as far as these items go: what else it did is not even counted for who may not know it."""
+    done = Counter(item.action for item in items)
+    return replace(run, retired=done["merged"] + done["retired"], made=done["made"], refined=done["refined"])
 
 
 def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> list[dict[str, Any]]:

@@ -127,6 +127,14 @@ def latest_run(rows: Rows) -> Run | None:
     return next(iter(runs(rows, 1)), None)
 
 
+def latest_seen(rows: Rows, scope: Scope) -> Run | None:
+    """The newest that did anything which the scope may know; when others ran is nobody's to know there."""
+    condition, parameters = scope.sql("i.audience")
+    having = f"WHERE r.id IN (SELECT i.run_id FROM dream_items i WHERE {condition}) GROUP BY r.id"
+    row = rows.one(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1", parameters)
+    return None if row is None else _run(row)
+
+
 def newest_done(rows: Rows) -> Run | None:
     """The newest that changed something and was not undone."""
     having = "GROUP BY r.id HAVING r.outcome = 'done' AND retired + made + refined > 0"

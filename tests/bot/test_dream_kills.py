@@ -1,4 +1,4 @@
-"""Upkeep that is killed: at each of its points, and at every statement of its transaction. All of it is there, or none."""
+"""Upkeep that is killed at its points, and at every statement of its transaction: all of it is there, or none."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def content(path: Path) -> dict[str, list[dict[str, Any]]]:
         assert check[0] == "ok"
         orphans = "SELECT 1 FROM archival_entries WHERE superseded_by NOT IN (SELECT id FROM archival_entries)"
         assert rows.all(orphans) == []
-        return {table: [dict(as_dict(row)) for row in rows.all(f"SELECT * FROM {table}")] for table in TABLES}
+        return {table: [dict(as_dict(row)) for row in rows.all(" ".join(["SELECT * FROM", table]))] for table in TABLES}
     finally:
         raw.close()
 
@@ -59,13 +59,8 @@ def filled(path: Path) -> None:
 def test_a_run_and_its_undoing_that_die_at_any_statement_have_not_happened(tmp_path: Path) -> None:
     filled(tmp_path / "carina.db")
     before = content(tmp_path / "carina.db")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.memory.dying", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "tests.memory.dying", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     statements = {name: int(count) for name, count in (line.split() for line in done.stdout.splitlines())}
     assert all(count > 20 for count in statements.values()), statements

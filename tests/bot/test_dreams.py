@@ -199,9 +199,11 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
         await g.run()
         ours = await g.report()
         hers = await g.report(Asker(ANN.id, Scope(person_audience(ANN.id))))
+        his = await g.report(Asker(BOB.id, Scope(person_audience(BOB.id), frozenset({GUILD}))))
     assert "tea" not in ours
     assert "3 more changes are of what is not for you to know" in ours
     assert "tea" in hers
+    assert his == "Memory has not been tidied yet.", "not even that anything was done"
 
 
 # ------------------------------------------------------------------------------------------------------- hostile models

@@ -202,23 +202,24 @@ async def test_a_preference_is_inferred_when_it_was_shown_often_enough(
 
 
 async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path: Path) -> None:
-    wish = {"content": "Ann takes her pills at eight.", "strength": "strong", "sources": ["m1"]}
+    words = "Ann takes her pills at eight."
+    wish = {"content": words, "strength": "strong", "sources": ["m1"]}
     async with ground(tmp_path, answers(preferences=[wish]), preferences=True) as g:
         await g.service.heard(said("I always take my pills at eight", 1))
         await g.run()
         assert await inferred(g) == []
         await g.service.heard(said("when do I take my pills?", 2))
         request = g.service.model.requests[-1]
-        assert wish["content"] not in request.system + "".join(message.text for message in request.messages)
+        assert words not in request.system + "".join(message.text for message in request.messages)
         hers = Asker(ANN.id, Scope(person_audience(ANN.id)))
         ((waits),) = await g.dreams.waiting(hers)
-        assert waits["text"] == wish["content"]
+        assert waits["text"] == words
         bob = Asker(BOB.id, Scope(person_audience(BOB.id)))
         assert await g.dreams.waiting(bob) == []
         with pytest.raises(UserError, match="Nothing of yours"):
             await g.dreams.permit(bob, waits["id"], yes=True)
         await g.dreams.permit(hers, waits["id"], yes=True)
-        assert await inferred(g) == [wish["content"]]
+        assert await inferred(g) == [words]
 
 
 async def test_who_says_no_has_it_forgotten_for_good(tmp_path: Path) -> None:

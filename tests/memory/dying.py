@@ -8,10 +8,11 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from memory import archival, dreams
 from memory.audience import Audience, Scope
-from memory.database import Connection, Tx, connect
+from memory.database import Tx, connect
 from memory.dreams import Merge, Pass, Plan, Refine, Retire
 from tests.memory.parts import NOON, STAR
 
@@ -44,7 +45,7 @@ def killed_at(path: Path, work: Callable[[Tx], None], statement: int) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-def _work(raw: Connection, work: Callable[[Tx], None], statement: int) -> None:
+def _work(raw: Any, work: Callable[[Tx], None], statement: int) -> None:
     count = itertools.count(1)
 
     def reach(_sql: str) -> None:
