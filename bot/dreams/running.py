@@ -89,6 +89,8 @@ class Dreaming:
         async with self._alone, self.constellations.use(self.house) as database:
             now = self.clock()
             plan = await self._thought(database, now)
+            if plan == Plan():
+                return Outcome("", "nothing is new")
             try:
                 run = await database.write(_STORE, lambda tx: self._done(tx, plan, now), durable=True)
             except Broken as error:

@@ -124,7 +124,7 @@ EXEMPT = {
 """Points that handling messages does not reach, and why."""
 
 
-BY_CLOCK = frozenset({"job.queue"})
+BY_CLOCK = frozenset({"job.queue", "job.claim", "job.complete"})
 """Reached whenever a job of the house comes due, whatever is played."""
 
 

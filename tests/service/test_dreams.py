@@ -1,0 +1,44 @@
+"""`/dream` on Discord and `carina dream` beside a running service: what was tidied is told to whom it may be."""
+
+import json
+from pathlib import Path
+
+from tests.service.asking import refused, rows
+from tests.service.test_archive import kept, started
+from tests.wire.model import Answer
+
+TWICE = ("Tom, the stork, is back", "Tom the stork is back")
+ALONE = ("My llama, Quetzalcoatl, sleeps", "My llama Quetzalcoatl sleeps")
+
+
+async def test_what_was_tidied_is_told_to_whom_it_may_be_and_taken_back(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        for words in TWICE:
+            await kept(t, t.ana, t.general, words)
+        refused(await t.ana.command("dream run", None, t.general), "may")
+        t.model.script(*[Answer("{}")] * 4)
+        code, out, error = await t.service.run("dream", "run", "--json")
+        assert (code, error) == (0, "")
+        (done,) = json.loads(out)
+        assert done["text"] == "2 entries retired, 1 made."
+        assert "stork" in (await t.olga.command("dream report")).text
+        assert "stork" in (await t.ana.command("dream report", None, t.general)).text
+        refused(await t.ana.command("dream undo", None, t.general), "may")
+        assert "is undone" in (await t.olga.command("dream undo")).text
+        standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL"
+        assert {row[0] for row in rows(t, standing)} == set(TWICE)
+
+
+async def test_what_was_tidied_of_a_direct_message_is_told_there_alone(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        for words in ALONE:
+            await kept(t, t.ana, t.ana.direct, words)
+        t.model.script(*[Answer("{}")] * 4)
+        assert "2 entries retired" in (await t.olga.command("dream run")).text
+        owners = (await t.olga.command("dream report")).text
+        assert "llama" not in owners
+        assert "3 more changes are of what is not for you to know" in owners
+        assert "llama" in (await t.ana.command("dream report")).text
+        assert "not been tidied" in (await t.member("Bea").command("dream report", None, t.general)).text
+        assert "Nothing waits" in (await t.ana.command("dream waiting")).text
+        refused(await t.ana.command("dream allow", {"entry": "ent_1"}), "Nothing of yours waits")
