@@ -45,12 +45,12 @@ _CORRECTS = regex.compile(
     no[,.!]\s | nope\b | wrong[,.!] | actually, | i\s+(?:meant|said)\b | try\s+again\b
     | (?:no,?\s+)?(?:that|this|it)(?:['’]s|\s+is|\s+was)\s+(?:wrong|incorrect|not\s+(?:right|correct|true|what))
     | (?:you['’]re|you\s+are|you\s+were)\s+(?:wrong|mistaken) | that\s+did(?:n['’]t|\s+not)\s+work
-    | (?:please\s+)?(?:don['’]t|do\s+not|never|stop)\s
+    | (?:please\s+)?(?:don['’]t|do\s+not|never|stop)\s(?!mind\b|worry\b|know\b|think\b|bother\b|care\b)
     | nein[,.!]\s | nee[,.!]\s | falsch[,.!] | eigentlich,?\s | ich\s+(?:meinte|sagte|habe\s+gesagt)\b
     | (?:das|es)\s+(?:stimmt|passt|geht)\s+(?:so\s+)?nicht | du\s+(?:irrst|liegst\s+falsch)
     | (?:das|es)\s+(?:ist|war)\s+(?:falsch|nicht\s+richtig|nicht\s+korrekt)
     | das\s+hat\s+nicht\s+(?:funktioniert|geklappt) | versuch['’]?s?\s+(?:es\s+)?noch
-    | (?:bitte\s+)?(?:hör\s+auf|lass\s+das|nie(?:mals)?\s|nicht\s|kein\w*\s)
+    | (?:hör\s+auf|lass\s+das|nie\s+wieder|niemals\s|bitte\s+(?:nicht|nie|kein))
     )""",
     regex.VERBOSE | regex.IGNORECASE,
 )

@@ -137,7 +137,9 @@ def judged(text: str, short: dict[str, Entry], draft: Draft) -> None:
 
 def _merge(wish: MergeWish, sources: list[Entry], draft: Draft) -> None:
     words = [entry.content for entry in sources]
-    if len({kin_of(entry) for entry in sources}) > 1:
+    if not wish.content.strip():
+        draft.note("a merge was refused: it had no words")
+    elif len({kin_of(entry) for entry in sources}) > 1:
         draft.note("a merge was refused: it would have joined different people's entries, or different kinds")
     elif lost(words, wish.content) or invented(words, wish.content):
         draft.note("a merge was refused: a name, number, acronym or negation would have been lost or invented")

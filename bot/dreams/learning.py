@@ -1,6 +1,7 @@
 """What is learned from people: anti-patterns from corrections, and preferences from what they said before."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bot.dreams.answers import Lesson, Lessons, Preference, Preferences, Unusable, known, read_answer
@@ -10,7 +11,7 @@ from bot.dreams.prompts import corrections_text, sayings_text, system
 from memory.agents import Agent
 from memory.archival import NewEntry, Origin, is_category
 from memory.audience import Scope
-from memory.dreams import Learned, Mark, Part, Pass, invented
+from memory.dreams import Learned, Mark, Part, Pass, unsaid
 from memory.dreams.sayings import Saying
 from memory.feedback import Given
 from memory.ids import MessageId, PersonId
@@ -22,8 +23,9 @@ _LONGEST_RULE = 400
 _NEEDED = {"strong": 1, "mild": 2, "casual": 3}
 """How often a preference must have been shown, by how strongly."""
 _DIRECTION = re.compile(
-    r"(?:^|[.!?;]\s+|,\s+)((?:please\s+)?(?:don['’]t|do not|never|stop)\s[^.!?\n]{3,}"
-    r"|(?:bitte\s+)?(?:hör auf|nie(?:mals)?|nicht)\s[^.!?\n]{3,})",
+    r"(?:^|[.!?;]\s+|,\s+)("
+    r"(?:please\s+)?(?:don['’]t|do not|never|stop)\s(?!mind\b|worry\b|know\b|think\b|bother\b|care\b|it\b)[^.!?\n]{3,}"
+    r"|(?:bitte\s+(?:nicht|nie(?:mals)?|kein\w*)|hör\s+auf|nie\s+wieder|niemals)\s[^.!?\n]{3,})",
     re.IGNORECASE,
 )
 _SENSITIVE = re.compile(
@@ -83,7 +85,7 @@ def _lessons(text: str, part: Part, short: Mapping[str, Given], draft: Draft) ->
         content = _lesson_words(each)
         if len({one.person for one in sources}) > 1:
             draft.note("a lesson was refused: it would have joined different people's words")
-        elif invented([f"{one.before} {one.text}" for one in sources], _without_frame(each)):
+        elif unsaid([f"{one.before} {one.text}" for one in sources], f"{each.dont} {each.because} {each.instead}"):
             draft.note("a lesson was refused: it said what nobody had said")
         else:
             found.append(_lesson(part, content, each.domain, sources))
@@ -96,13 +98,6 @@ def _lesson_words(lesson: Lesson) -> str:
     because = re.sub(r"^because\s+", "", because, flags=re.IGNORECASE)
     instead = re.sub(r"^instead,?\s+", "", instead, flags=re.IGNORECASE)
     return f"Don't {dont} because {because}; instead {instead}."
-
-
-def _without_frame(lesson: Lesson) -> str:
-    """The words of a lesson that may hold names; what frames them, and a word that only begins them, is ours."""
-    return " ".join(re.sub(r"^\s*(?:don['’]t|do not|never)\s+|^\s*\w", "", each) for each in (
-        lesson.dont, lesson.because, lesson.instead,
-    ))  # fmt: skip
 
 
 def _clause(text: str) -> str:
@@ -130,8 +125,7 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
     """Plan preferences that people showed often enough; they are tagged as inferred, and sensitive ones wait."""
     for part in in_order(list(said)):
         short = {f"m{number}": each for number, each in enumerate(said[part], 1)}
-        people = {person: f"person {number}" for number, person in enumerate(_people(said[part]), 1)}
-        told = sayings_text(list(short.items()), {str(person): name for person, name in people.items()})
+        told = sayings_text(list(short.items()), _names(said[part]))
         text = await asking.ask(agent, system(asking.means.directives, Pass.PREFERENCES), told)
         if text is None:
             draft.note(f"{len(short)} messages were not looked at for preferences: {asking.refused}")
@@ -144,8 +138,13 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
         draft.marks.append(Mark(Pass.PREFERENCES, part, said[part][-1].id))
 
 
-def _people(said: Sequence[Saying]) -> list[PersonId]:
-    return list(dict.fromkeys(each.person for each in said))
+def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
+    """What each person is called; of two of one name, each with a number."""
+    names = {each.person: one_line(each.speaker, 60) or "somebody" for each in said}
+    shared = {name for name, count in Counter(names.values()).items() if count > 1}
+    return {
+        person: f"{name} {number}" if name in shared else name for number, (person, name) in enumerate(names.items(), 1)
+    }
 
 
 def _preferences(text: str, part: Part, short: Mapping[str, Saying], draft: Draft) -> list[Learned]:
@@ -159,8 +158,8 @@ def _preferences(text: str, part: Part, short: Mapping[str, Saying], draft: Draf
             draft.note("a preference was refused: it would have joined different people's words")
         elif len({one.id for one in sources}) < _NEEDED[each.strength]:
             draft.note("a preference was not shown often enough yet")
-        elif {each for each in invented([one.text for one in sources], each.content) if any(map(str.isdigit, each))}:
-            draft.note("a preference was refused: it had a number that nobody had said")
+        elif not each.content.strip() or unsaid([sources[0].speaker, *(one.text for one in sources)], each.content):
+            draft.note("a preference was refused: it had a name or number that nobody had said")
         else:
             found.append(_preference(part, each, sources))
     return found

@@ -1,6 +1,6 @@
 """What models are told in upkeep. A Markdown file in the folder `directives` of the data folder overrides a text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import structlog
@@ -10,6 +10,7 @@ from memory.archival import Entry
 from memory.dreams import Pass
 from memory.dreams.sayings import Saying
 from memory.feedback import Given
+from memory.ids import PersonId
 from sources.text import one_line
 
 FOLDER = "directives"
@@ -38,13 +39,14 @@ or are of different things, stay apart. Give notes a category (a/b/c, letters, d
 theirs are missing or wrong. Retire a note only if it is worthless noise, such as a greeting or a test.""",
     Pass.LESSONS: """\
 People corrected an agent. Say what it should not do again, why, and what to do instead, in the third person, from \
-the corrections alone and without names or numbers that are not in them. Leave out corrections of mere facts and \
-whatever teaches nothing for the next time.""",
+the corrections alone, without names or numbers that are not in them, each part beginning in lower case. Leave out \
+corrections of mere facts and whatever teaches nothing for the next time.""",
     Pass.PREFERENCES: """\
 Infer lasting preferences of people from what they said: how they like to be answered, what they want and avoid. \
-Name all messages that show it, of one person each. `strength` is how strongly it was said: strong for very annoyed \
-or emphatic, mild for a gentle push, casual for a remark. What touches health, money, security, religion, politics \
-or love is `sensitive`. Leave out what is true only now, and what was said of others.""",
+Begin each with the person's name. Name all messages that show it, of one person each. `strength` is how strongly it \
+was said: strong for very annoyed or emphatic, mild for a gentle push, casual for a remark. What touches health, \
+money, security, religion, politics or love is `sensitive`. Leave out what is true only now, and what was said of \
+others.""",
 }
 
 
@@ -89,10 +91,10 @@ def corrections_text(given: Sequence[tuple[str, Given]]) -> str:
     )
 
 
-def sayings_text(said: Sequence[tuple[str, Saying]], people: dict[str, str]) -> str:
+def sayings_text(said: Sequence[tuple[str, Saying]], people: Mapping[PersonId, str]) -> str:
     """What people said, each under a short id and the short name of its person."""
     lines = []
     for short, each in said:
-        who = people[each.person]
+        who = plain(people[each.person]).replace('"', "'")
         lines.append(f'{short} ({who}): <quoted from="{who}">{plain(one_line(each.text, 400))}</quoted>')
     return "\n".join(lines)

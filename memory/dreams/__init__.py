@@ -21,7 +21,7 @@ from memory.dreams.records import (
     reported,
     runs,
 )
-from memory.dreams.specifics import invented, lost, same_words, specifics
+from memory.dreams.specifics import invented, lost, same_words, specifics, unsaid
 from memory.dreams.undoing import undo
 
 __all__ = [
@@ -56,4 +56,5 @@ __all__ = [
     "same_words",
     "specifics",
     "undo",
+    "unsaid",
 ]

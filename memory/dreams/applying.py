@@ -218,7 +218,10 @@ def _learn(course: _Course, item: Learned) -> None:
     )
     if known is not None:
         return  # learned before, or refused by its person
-    entry = _new_entry(item, course.now)
+    try:
+        entry = _new_entry(item, course.now)
+    except Refused as error:
+        raise Broken(f"what was to be written is not an entry: {error}") from error
     made = archival.put(course.tx, entry)
     course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
     if item.waiting:

@@ -23,13 +23,15 @@ class Saying:
 
     id: MessageId
     person: PersonId
+    speaker: str
     text: str
 
 
 def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Saying]]:
     """What was said lately to an agent, by part, the oldest first; only parts in which something is new."""
     found = rows.all(
-        """SELECT m.id, m.person_id, m.content, m.audience, m.trust FROM messages m JOIN turns t ON t.id = m.batch_id
+        """SELECT m.id, m.person_id, m.speaker, m.content, m.audience, m.trust
+           FROM messages m JOIN turns t ON t.id = m.batch_id
            WHERE t.agent_id = ? AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
            AND m.created_at >= ? ORDER BY m.id DESC LIMIT ?""",
         (agent, to_text(now - REACH), _MOST_READ),
@@ -40,7 +42,7 @@ def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence
         part = Part(agent, Audience(row["audience"]), Trust(row["trust"]))
         said = parts.setdefault(part, [])
         if text and len(said) < _MOST_SHOWN:
-            said.append(Saying(MessageId(row["id"]), PersonId(row["person_id"]), text))
+            said.append(Saying(MessageId(row["id"]), PersonId(row["person_id"]), row["speaker"], text))
     return {
         part: list(reversed(said))
         for part, said in parts.items()

@@ -62,6 +62,11 @@ def invented(sources: Iterable[str], text: str) -> frozenset[str]:
     return specifics(text) - held
 
 
+def unsaid(sources: Iterable[str], text: str) -> frozenset[str]:
+    """Names, numbers and acronyms of a text that no source has: for what is told in other words, negations aside."""
+    return invented(sources, text) - _NEGATIONS
+
+
 def _held(text: str) -> frozenset[str]:
     """Every word of a text, in the forms in which `specifics` gives them."""
     words = (match[0].replace("’", "'").casefold().removesuffix("'s") for match in _WORD.finditer(text))

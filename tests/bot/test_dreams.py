@@ -221,12 +221,23 @@ HOSTILE = {
         answers(merge=[{"sources": ["e1", "e2"], "content": f"{DENTIST[1]} with John Doe"}]),
         "lost or invented",
     ),
+    "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), "it had no words"),
     "joins different people": (answers(merge=[{"sources": ["e1", "e3"], "content": DENTIST[0]}]), "different people"),
     "deletes everything": (answers(retire=["e1", "e2", "e3", "e4"]), "more than may be: none was"),
     "is filtered": (Answer('{"retire": ["e1"]}', (), Usage(), MODEL, finish="filter"), "no language model answered"),
     "is not there": (ModelBusy("later"), "no language model answered"),
     "is the offline one": (Answer('{"retire": ["e1"]}', (), Usage(), "offline"), "no language model answered"),
 }
+
+
+JUDGED = (
+    "would have been lost",
+    "lost or invented",
+    "it had no words",
+    "different people",
+    "more than may be: none was",
+)
+"""What is said of an answer that could be used, but not in this."""
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -241,7 +252,7 @@ async def test_whatever_a_model_does_nothing_is_lost(tmp_path: Path, what: str) 
         assert await g.state() == before
         found = json.loads((await g.service.column("SELECT notes FROM dream_runs"))[0])
         assert any(any(part in each for part in note.split("|")) for each in found), found
-        judged = what in ("loses a number", "invents a name", "joins different people", "deletes everything")
+        judged = note in JUDGED
         marks = [of for of, _ in await g.marks()]
         assert ("consolidation" in marks) is judged, "a mark moves only when an answer could be used"
 

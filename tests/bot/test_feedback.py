@@ -39,6 +39,10 @@ async def signals(service: Service) -> list[tuple[Any, ...]]:
         ("> no, that's wrong\nwho said this?", False),
         ("```\nno, that's wrong\n```\nwhat is this?", False),
         ("Noch eine Frage", False),
+        ("Nicht schlecht!", False),
+        ("never mind", False),
+        ("don't worry", False),
+        ("Bitte nicht vor neun anrufen", True),
         ("thanks, that's right", False),
     ],
 )
@@ -139,6 +143,7 @@ async def test_a_model_makes_lessons_of_corrections_and_they_come_to_mind(tmp_pa
     [
         ({"sources": ["c1", "c2"]}, "different people"),
         ({"sources": ["c1"], "dont": "write to John Doe"}, "nobody had said"),
+        ({"sources": ["c1"], "because": "John hates it"}, "nobody had said"),
         ({"sources": ["c9"]}, "not shown"),
     ],
 )
@@ -201,6 +206,16 @@ async def test_a_preference_is_inferred_when_it_was_shown_often_enough(
         assert len(g.model.requests) == calls, "nothing was said since"
 
 
+@pytest.mark.parametrize("content", ["Ann wants to pay 5000 dollars.", "Ann wants John Doe to write.", " "])
+async def test_a_preference_that_nobody_had_is_not_inferred(tmp_path: Path, content: str) -> None:
+    wish = {"content": content, "strength": "strong", "sources": ["m1"]}
+    async with ground(tmp_path, answers(preferences=[wish]), preferences=True) as g:
+        await g.service.heard(said("shorter please", 1))
+        await g.run()
+        assert await g.service.column("SELECT count(*) FROM archival_entries") == [0]
+        assert "nobody had said" in await g.report()
+
+
 async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path: Path) -> None:
     words = "Ann takes her pills at eight."
     wish = {"content": words, "strength": "strong", "sources": ["m1"]}
@@ -222,7 +237,7 @@ async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path:
         assert await inferred(g) == [words]
 
 
-async def test_who_says_no_has_it_forgotten_for_good(tmp_path: Path) -> None:
+async def test_who_says_no_has_it_forgotten(tmp_path: Path) -> None:
     wish = {"content": "Ann takes her pills at eight.", "strength": "strong", "sources": ["m1"], "sensitive": True}
     async with ground(tmp_path, otherwise=answers(preferences=[wish]), preferences=True) as g:
         await g.service.heard(said("I always take my pills at eight", 1))
