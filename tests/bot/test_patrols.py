@@ -25,6 +25,7 @@ from scheduler.runner import Runner
 from sources.terminal import PERSON
 from tests.bot.parts import HALL, NOON, OLGA, MovableClock, ScriptedModel, call, results, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
+from tests.bot.test_working_memory import keep
 
 TOML = """
 [[agents]]
@@ -241,9 +242,13 @@ async def test_it_is_shown_its_checklist_and_what_it_kept_and_nothing_of_talk(tm
         assert "your answer is heard by: the owner" in event.text
         assert "cat" not in str(request.messages)
         assert results(request) == [("saved as patrol/heartbeat/stove, expires in 60 min", True)]
+        for namespace, key in (("patrol/other", "found"), ("subagent/7", "found-index"), ("shared/all", "notes")):
+            await it.service.write(keep(namespace, key, OWNER))
         it.model.replies.append(says(""))
         await it.after(30)
         (event,) = [each for each in it.model.requests[-1].messages if isinstance(each, UserMessage)]
+        assert "shared/all/notes" in event.text
+        assert "found" not in event.text, "of what other patrols and members keep nothing is listed"
         own = '<quoted from="your working memory, patrol/heartbeat">\n- stove: expires in 30 min\n</quoted>'
         assert own in event.text
 
