@@ -14,6 +14,7 @@ from memory.audience import Trust
 from memory.clock import to_text
 from memory.database import Rows
 from memory.facts import Fact
+from memory.ids import FactId
 from memory.turns import Turn
 from sources.text import flatten, one_line
 
@@ -30,6 +31,11 @@ class Knowledge:
 
     own: tuple[Fact, ...] = ()
     shared: tuple[Fact, ...] = ()
+
+    @property
+    def ids(self) -> list[FactId]:
+        """Of all of them."""
+        return [fact.id for fact in (*self.own, *self.shared)]
 
 
 def knowledge(rows: Rows, turn: Turn) -> Knowledge:

@@ -22,7 +22,19 @@ from memory.facts.learning import (
 from memory.facts.likeness import SAME, Relation, fingerprint, jaccard, relation, words
 from memory.facts.patterns import Category
 from memory.facts.people import count_person, erase_person, export_person
-from memory.facts.rows import Fact, Origin, Source, forget, get, known_to, known_to_all, listing, remove, session_of
+from memory.facts.rows import (
+    Fact,
+    Origin,
+    Source,
+    forget,
+    get,
+    known_to,
+    known_to_all,
+    listing,
+    note_shown,
+    remove,
+    session_of,
+)
 from memory.facts.rules import LONGEST, READ, Statement, shortened, statements
 
 __all__ = [
@@ -57,6 +69,7 @@ __all__ = [
     "learn",
     "learners",
     "listing",
+    "note_shown",
     "promote",
     "relation",
     "relearn",

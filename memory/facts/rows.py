@@ -13,6 +13,7 @@ from memory.facts.patterns import Category
 from memory.facts.rules import Statement
 from memory.fulltext import index_text, storable
 from memory.ids import AgentId, FactId, MessageId, PersonId, SessionId, snowflakes
+from memory.turns import Turn
 
 Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
 """A person said it; a tool gave it; an agent wrote it down; somebody entered it by hand."""
@@ -194,6 +195,15 @@ def session_of(rows: Rows, fact: FactId) -> SessionId:
     if row is None:
         raise KeyError(fact)
     return SessionId(row["session_id"])
+
+
+def note_shown(tx: Tx, turn: Turn, shown: Sequence[FactId]) -> None:
+    """Remember that a turn was shown the words of these facts: each by the message that it has its wording from."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'message', message_id, :audience
+             FROM (SELECT message_id, min(id) FROM fact_sources WHERE fact_id IN (SELECT value FROM json_each(:facts))
+                   GROUP BY fact_id) WHERE message_id IS NOT NULL ON CONFLICT DO NOTHING"""
+    if shown:
+        tx.run(sql, {"turn": turn.id, "audience": turn.scope.audience, "facts": json.dumps(list(shown))})
 
 
 def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.knowing import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_parts, part
-from bot.policy import Caution
+from bot.policy import Approver, Caution
 from bot.quoting import estimate_tokens
 from bot.surroundings import ROSTER_CHARACTERS
 from bot.tools.base import Arguments, Outcome, ToolContext, Toolset
@@ -289,3 +289,16 @@ async def test_facts_are_searched_by_their_own_name(tmp_path: Path) -> None:
     there, *others = (results(service.model.requests[number])[0][0] for number in (2, 4, 6))
     assert "loves apple cake" in there
     assert [text.partition(".")[0] for text in others] == ["Nothing was found"] * 2
+
+
+async def test_an_answer_that_repeats_a_fact_names_its_message_and_is_emptied_with_its_person(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Noted."), says("Ann loves apple cake."))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("I love apple cake", 1))
+        await service.heard(said("what would be a good present?", 2, speaker=BOB))
+        used = await service.column("SELECT row_id FROM turn_uses WHERE kind = 'message' ORDER BY turn_id")
+        assert used == [str(each) for each in await service.column("SELECT id FROM messages WHERE external_id = '1'")]
+        await service.privacy.erase(ANN.id, Approver(ANN.id))
+        left = await service.column("SELECT content FROM messages ORDER BY id")
+    assert "apple" not in repr(left)
+    assert "what would be a good present?" in left
