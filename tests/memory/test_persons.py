@@ -46,7 +46,7 @@ from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.coordination import By
-from memory.database import Tx, Value, as_dict, connect
+from memory.database import Tx, as_dict, connect
 from memory.document import SYSTEM, agent_writer
 from memory.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from memory.inbox import Heard, InRow
@@ -224,15 +224,8 @@ def taken_away(tx: Tx, hall: InRow) -> None:
     """A turn that nobody watched deleted what was kept of a message; it can be put back for a while."""
     night = begun(tx, person=None)
     tx.run("UPDATE turns SET group_id = NULL WHERE id = ?", (night.id,))
-    woken: dict[str, Value] = {
-        "source": "sleeptime",
-        "external_id": "x",
-        "kind": "event",
-        "place_id": HALL.id,
-        "payload": "{}",
-    }
-    more: dict[str, Value] = {"audience": GUILD, "status": "done", "turn_id": night.id, "received_at": "2026"}
-    tx.insert("inbox", {**woken, **more})
+    woken = {"source": "sleeptime", "external_id": "x", "kind": "event", "place_id": HALL.id, "payload": "{}"}
+    tx.insert("inbox", {**woken, "audience": GUILD, "status": "done", "turn_id": night.id, "received_at": "2026"})
     new = NewEntry(f"she likes {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message))
     entry = archival.insert(tx, STAR, new, NOON)
     archival.delete(tx, STAR, entry.id, Scope(GUILD), archival.By(night.id, NOON))
