@@ -169,3 +169,61 @@ async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str)
         assert code == 0
         assert [item["state"] for item in json.loads(out)] == ["left" if fault.endswith("after") else "taken back"]
         assert "fence matters" not in str(rows(t, written))
+
+
+FOCUS = """
+[[agents]]
+name = "Carina"
+[[agents]]
+name = "Momentum"
+[[groups]]
+name = "Main"
+members = ["Carina"]
+default = true
+[[groups]]
+name = "Check-in"
+pattern = "sleeptime"
+members = ["Momentum"]
+mention = false
+[groups.sleeptime]
+check_minutes = 5
+place = "discord:CHANNEL"
+[[groups.sleeptime.triggers]]
+name = "hyperfocus"
+on = "time_elapsed"
+of = "person"
+minutes = 90
+cooldown = 180
+"""
+
+
+SPREAD = """
+UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (2 + 12 * (
+  SELECT count(*) FROM messages later WHERE later.role = 'user' AND later.id > messages.id)) || ' minutes')
+WHERE role = 'user'
+"""
+"""As if what people said had been said twelve minutes apart, the last of it two minutes ago."""
+
+
+async def test_who_has_had_no_break_for_ninety_minutes_is_spoken_to_once(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.configure(toml=FOCUS.replace("CHANNEL", str(t.general.id)))
+        t.model.default = lambda request: Answer("Water?" if "You look after" in str(request.messages) else "Yes.")
+        await t.service.start()
+        for number in range(9):
+            await t.ask(t.ana, t.general, f"<@bot> line {number}", within=45)
+        assert await ran(t, "sleeptime") == "nothing called for a turn"  # the first look only notes the time
+        await t.service.stop()
+        earlier = "UPDATE group_states SET state = json_set(state, '$.checked', '2026-01-01T00:00:00.000Z')"
+        edit(t, SPREAD, earlier)
+        await t.service.start()
+        assert await ran(t, "sleeptime") == "fired: Check-in: hyperfocus"
+        await t.general.wait_for_bot(lambda message: "Water?" in message.text, timeout=30)
+        woken = next(request for request in t.model.requests if "You look after" in str(request.messages[-1]))
+        assert "Annie has been here for 98 minutes without a pause" in str(woken.messages[-1]["content"])
+        await t.service.stop()
+        edit(t, earlier)
+        await t.service.start()
+        assert await ran(t, "sleeptime") == "nothing called for a turn"
+        assert len([message for message in t.general.from_bot if "Water?" in message.text]) == 1
+        await t.service.stop()
