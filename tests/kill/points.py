@@ -60,7 +60,8 @@ EXEMPT = {
     "summaries.day": "keeps what happened on a day or in a week",
     # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
     "night.undo": "`/summary undo-night` and `carina summary undo-night`",
-    # Upkeep while nobody talks; `tests/bot/test_dream_kills.py` kills it at each of these, and at every statement.
+    # Upkeep while nobody talks: `tests/service/test_dreams.py` kills the service at the first four,
+    # `tests/bot/test_dream_kills.py` the program at a run and its undoing, and both at every statement.
     "dreams.model": "asks what to make of entries",
     "dreams.reserve": "sets aside what such a call will cost",
     "dreams.settle": "writes down what it did cost",

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.service.asking import refused, rows
 from tests.service.test_archive import kept, started
 from tests.wire.model import Answer
@@ -42,3 +44,44 @@ async def test_what_was_tidied_of_a_direct_message_is_told_there_alone(tmp_path:
         assert "not been tidied" in (await t.member("Bea").command("dream report", None, t.general)).text
         assert "Nothing waits" in (await t.ana.command("dream waiting")).text
         refused(await t.ana.command("dream allow", {"entry": "ent_1"}), "Nothing of yours waits")
+
+
+NEAR = ("Tom the stork came back in spring", "In spring Tom the stork came back again")
+MERGE = json.dumps({"merge": [{"sources": ["e1", "e2"], "content": NEAR[1]}]})
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "dreams.reserve:after",
+        "dreams.model:before",
+        "dreams.model:after",
+        "dreams.settle:before",
+        "dreams.settle:after",
+        "dreams.store:before",
+        "dreams.store:after",
+    ],
+)
+async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(tmp_path: Path, fault: str) -> None:
+    async with started(tmp_path) as t:
+        for words in NEAR:
+            await kept(t, t.ana, t.general, words)
+        t.model.default = lambda request: Answer(MERGE if "You tidy" in request.system else "{}")
+        await t.service.stop()
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        code, _out, _error = await t.service.run("dream", "run")
+        assert code != 0
+        assert await t.service.ended() < 0
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL ORDER BY n"
+        left = [row[0] for row in rows(t, standing)]
+        assert left == ([NEAR[1]] if fault == "dreams.store:after" else list(NEAR))
+        code, _out, error = await t.service.run("dream", "run")
+        assert (code, error) == (0, "")
+        assert rows(t, standing) == [(NEAR[1],)]
+        assert rows(t, "SELECT count(*) FROM budget_reservations") == [(0,)]
+        assert rows(t, "SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
+        retired = "SELECT count(*) FROM archival_entries WHERE superseded_by IN (SELECT id FROM archival_entries)"
+        assert rows(t, retired) == [(2,)]
