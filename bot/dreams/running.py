@@ -112,7 +112,7 @@ class Dreaming:
     async def _thought(self, database: Database, now: datetime) -> Plan:
         """What is to be done with every agent's entries; nothing is written but what calls cost."""
         asking = Asking(database, self.means)
-        every = await database.read(agents.every_agent)
+        every = await database.read(agents.agents)
         drafts = [await self._of_agent(asking, agent, now) for agent in every]
         return Plan(
             tuple(item for draft in drafts for item in draft.items),
