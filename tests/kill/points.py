@@ -50,12 +50,12 @@ EXEMPT = {
     # Nothing of a message waits for these; `tests/bot/test_compaction.py` ends the service between them.
     "compaction.model": "asks for a summary after an answer",
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",
-    # Calls that nobody waits for; `tests/bot/test_summarising.py` ends the service between them.
+    # Calls that nobody waits for: what is lost is asked again by the next run, and what was reserved is released then.
     "background.reserve": "sets aside what such a call will cost; only with budgets",
     "background.settle": "writes down what it did cost",
     "background.release": "after such a call that came to nothing",
     "summaries.model": "asks for a summary of an agent or of a day",
-    # No message waits for these either; `tests/service/test_summaries.py` kills the service at both.
+    # No message waits for these either; `tests/service/test_summaries.py` kills the service at the call and the second.
     "summaries.agent": "keeps what an agent did lately",
     "summaries.day": "keeps what happened on a day or in a week",
     # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
