@@ -34,7 +34,7 @@ from memory.tool_uses import last_used
 from memory.turns import Step, Turn
 from memory.work import WorkState
 
-HISTORY_ROWS = 240
+HISTORY_ROWS = 200
 """Rows of the conversation that are looked at; the budget decides how many are shown."""
 _AWAY = 20  # blocks that are not in context and are named
 

@@ -21,7 +21,7 @@ from sources.text import one_line
 SHOWN_FOR = timedelta(hours=24)
 MOST_EVENTS, MOST_OWN = 20, 3
 """Events that are shown, and how many of them may be the agent's own."""
-_PASSED = 200  # of its own newest ones, most of them messages of this very place
+_PASSED = 100  # of its own newest ones, most of them messages of this very place
 ROSTER = "who else is here"
 ROSTER_CHARACTERS = 480
 """Of all its lines together, about 130 tokens: with the facts, 330 are for both."""

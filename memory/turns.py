@@ -247,9 +247,9 @@ def hand_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
 
 def forget_uses(tx: Tx, kind: Literal["entry", "message"], rows: Iterable[str]) -> None:
     """Keep of the uses of rows that are taken away only that there was one."""
-    sql = """UPDATE turn_uses SET kind = 'gone', row_id = lower(hex(randomblob(8)))
-             WHERE kind = ? AND row_id IN (SELECT value FROM json_each(?))"""
-    tx.run(sql, (kind, json.dumps(list(rows))))
+    sql = f"""UPDATE turn_uses SET kind = 'gone', row_id = lower(hex(randomblob(8)))
+              WHERE kind = '{kind}' AND row_id IN (SELECT value FROM json_each(?))"""  # as its index is written
+    tx.run(sql, (json.dumps(list(rows)),))
 
 
 def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
