@@ -29,6 +29,7 @@ NOW = datetime(2026, 3, 2, 13, tzinfo=UTC)
         ("can you remind me tomorrow at 9 that the rent is due?", Remind("the rent is due", "tomorrow at 9")),
         ("set a reminder for friday at 6 pm: dinner with Ana", Remind("dinner with Ana", "friday at 6 pm")),
         ("erinnere mich morgen um 9 an den Zahnarzt", Remind("Zahnarzt", "morgen um 9")),
+        ("erinnere mich morgen um 9 ans Schwimmen", Remind("Schwimmen", "morgen um 9")),
         ("Erinnere mich jeden Montag um 8 an den Müll", Remind("Müll", "jeden Montag um 8")),
         (
             "kannst du mich in 20 Minuten daran erinnern, die Wäsche aufzuhängen?",

@@ -15,7 +15,7 @@ AGENDA = AgendaWords(
         pattern(rf"{_POLITE}(?:stell|setz|mach|erstelle?)e? (?:mir )?(?:bitte )?eine erinnerung\b(?P<what>.*)$"),
     ),
     lead=re.compile(
-        r"^[\s,:]*(?:(?:daran|dran)[\s,]*)?(?:(?:dass|für|an|zu|zum|zur)\b\s*)?"
+        r"^[\s,:]*(?:(?:daran|dran)[\s,]*)?(?:(?:dass|fürs?|ans?|zu|zum|zur)\b\s*)?"
         r"(?:(?:den|die|das|dem|der|meine[nrm]?|mein)\b\s*)?|[\s,.!?]+$",
         re.IGNORECASE,
     ),
