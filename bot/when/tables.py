@@ -39,6 +39,10 @@ _EN_SPAN = (
     rf"\bin (?P<n>{_N}|half an|{_either('an a one two three four five six ten')}) ?"
     r"(?P<unit>seconds?|secs?|minutes?|mins?|m|hours?|hrs?|h|days?|weeks?|months?)\b"
 )
+# A day that is over counts where it is said as the time, not in what is to be said then ("ask about yesterday").
+_EN_PAST = r"^\W*(?:the day before )?yesterday\b(?!['’]s)|\b(?:the day before )?yesterday (?:at |around )?(?=\d)"
+_DE_PAST = r"^\W*(?:vor)?gestern\b|\b(?:vor)?gestern (?:um |gegen )?(?=\d)"
+_JA_PAST = r"^\W*(?:一昨日|おととい|昨日|きのう)|(?:一昨日|おととい|昨日|きのう)の?(?=\d|午[前後])"
 _EN_DATE = (
     rf"\b(?:on )?(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_either(_EN_MONTHS)})"
     r"(?:,? (?P<year>\d{4}))?\b"
@@ -78,6 +82,7 @@ ENGLISH = WhenTable(
     },
     numbers=_EN_NUMBERS,
     days=(
+        (said(_EN_PAST), -1),
         (said(r"\bthe day after tomorrow\b"), 2),
         (said(r"\b(?:tomorrow|tmrw)\b"), 1),
         (said(r"\b(?:today\b|this (?=morning|afternoon|evening)|(?=tonight\b))"), 0),
@@ -134,7 +139,12 @@ GERMAN = WhenTable(
         "monaten": "months",
     },
     numbers=_DE_NUMBERS,
-    days=((said(r"\bübermorgen\b"), 2), (said(r"\bmorgen\b(?! um mitternacht)"), 1), (said(r"\bheute\b"), 0)),
+    days=(
+        (said(_DE_PAST), -1),
+        (said(r"\bübermorgen\b"), 2),
+        (said(r"\bmorgen\b(?! um mitternacht)"), 1),
+        (said(r"\bheute\b"), 0),
+    ),
     weekdays=tuple(_DE_DAYS.split()),
     weekday=said(_DE_WEEKDAY),
     dates=(
@@ -183,7 +193,12 @@ JAPANESE = WhenTable(
         "カ月": "months",
     },
     numbers={},
-    days=((said(r"明後日|あさって"), 2), (said(r"明日|あした|あす"), 1), (said(r"今日|本日|(?=今夜|今晩)"), 0)),
+    days=(
+        (said(_JA_PAST), -1),
+        (said(r"明後日|あさって"), 2),
+        (said(r"明日|あした|あす"), 1),
+        (said(r"今日|本日|(?=今夜|今晩)"), 0),
+    ),
     weekdays=tuple(_JA_DAYS.split()),
     weekday=said(rf"(?:来週の|今週の|次の)?(?P<weekday>{_either(_JA_DAYS)})曜日?"),
     dates=(said(r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})日"),),

@@ -90,6 +90,9 @@ def test_a_time_is_read_on_the_persons_clocks(text: str, utc: str) -> None:
         ("on february 30 at 9", "there is no day 30 february"),
         ("at 25:00", "there is no time 25:00"),
         ("2020-01-01 10:00", "past"),
+        ("yesterday at 9", "past"),
+        ("gestern um 9", "past"),
+        ("昨日の午後3時", "past"),
         ("", "no time"),
     ],
 )

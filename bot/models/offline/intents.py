@@ -249,7 +249,7 @@ def _agenda(sentence: str, language: Language, now: datetime) -> Intent | None:
     if agenda.tasks.match(sentence):
         return ListTasks()
     for remind in agenda.remind:
-        if found := remind.match(sentence):
+        if (found := remind.match(sentence)) and _is_time(found.groupdict().get("first"), now):
             return _wanted(" ".join(filter(None, found.groups())), language, now)
     for task in agenda.task:
         if (found := task.match(sentence)) and (title := found["what"].strip(_TRAILING + ":")):
@@ -258,6 +258,17 @@ def _agenda(sentence: str, language: Language, now: datetime) -> Intent | None:
         if (found := done.match(sentence)) and (what := found["what"].strip(_TRAILING + "?？")):
             return Finish(what)
     return None
+
+
+def _is_time(first: str | None, now: datetime) -> bool:
+    """Whether what stands before a wish is nothing but its time; nothing may stand there, too."""
+    if first is None:
+        return True
+    try:
+        found = find_when(first, now, "UTC")
+    except StoreError:
+        return True
+    return found is not None and not any(letter.isalnum() for letter in found.left)
 
 
 def _wanted(said: str, language: Language, now: datetime) -> Intent:

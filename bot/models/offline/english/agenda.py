@@ -10,6 +10,7 @@ AGENDA = AgendaWords(
     remind=(
         pattern(rf"{_ASKING}remind me\b(?! (?:what|where|who|which|when|how|again)\b)(?P<what>.*)$"),
         pattern(rf"{_ASKING}(?:set|create|add|make) (?:me )?a reminder\b(?: for me)?(?P<what>.*)$"),
+        pattern(rf"(?P<first>.{{2,60}}?),? {_ASKING}remind me\b(?P<what>.*)$"),
     ),
     lead=re.compile(r"^[\s,:]*(?:(?:for|to|that|about|of) )?(?:i (?:have|need) to )?|[\s,.!?]+$", re.IGNORECASE),
     reminders=whole(

@@ -12,6 +12,7 @@ AGENDA = AgendaWords(
         pattern(
             r"(?:bitte )?(?:kannst|könntest|würdest|magst) du mich (?P<what>.*?) erinnern(?:\W*$|,\s*(?P<more>.*)$)"
         ),
+        pattern(r"(?P<first>.{2,60}?),? (?:bitte )?erinnere? mich\b(?: bitte)?(?P<what>.*)$"),
         pattern(rf"{_POLITE}(?:stell|setz|mach|erstelle?)e? (?:mir )?(?:bitte )?eine erinnerung\b(?P<what>.*)$"),
     ),
     lead=re.compile(
