@@ -34,10 +34,15 @@ def print_data(data: Any) -> None:
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, empty: str) -> None:
-    """Print a table, or `empty` without rows; on a terminal too narrow for it a line for each value."""
+    """Print a table, or `empty` without rows; on a terminal too narrow for it a line for each value.
+
+    Rows that are nothing but a sentence stand as they are.
+    """
     console = _console()
     if not rows:
         print_lines([empty])
+    elif all(row.keys() == {"text"} for row in rows):
+        print_lines([row["text"] for row in rows])
     elif not console.is_terminal:
         print_lines(["\t".join(rows[0]), *("\t".join(_flat(value) for value in row.values()) for row in rows)])
     elif _width(rows) <= console.width:

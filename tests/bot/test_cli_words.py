@@ -190,6 +190,11 @@ def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) 
     assert here("privacy see discord:8").returncode == 0
 
 
+def test_what_is_only_a_sentence_stands_without_the_head_of_a_table(here: Here, dead: InboxId) -> None:
+    assert here("quiet").stdout.startswith("Your clocks: ")
+    assert json.loads(here("quiet --json").stdout)[0]["text"].startswith("Your clocks: ")
+
+
 def test_lists_stand_in_tables_as_words(here: Here, dead: InboxId) -> None:
     assert dead
     assert here("link list").stdout.splitlines()[1:] == ["terminal:owner"]
