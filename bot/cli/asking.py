@@ -1,6 +1,6 @@
 """Asking the process that holds the data folder, or doing the work here when none does."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bot.approving import Approvals, approval_terms
@@ -62,7 +62,6 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
         ):
             _require_house(config, constellations)
             house, answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
-            operations = Operations(constellations, house, lambda *_lane: None)
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             steering = await open_steering(config, approvals, answering)
             schedule = open_schedule(config, approvals, utc_now)
@@ -72,7 +71,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
             store = constellations, house, approvals.people
             kept = configured_budgets(config)
             doors = (
-                operations,
+                Operations(constellations, house, lambda *_lane: None),
                 approvals,
                 community,
                 steering,
@@ -93,8 +92,15 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 open_summaries(config, approvals),
                 open_dreams(config, approvals, schedule, (kept, thinking)),
             )
-            handlers = {name: handler for door in doors for name, handler in door.handlers().items()}
-            return await handlers[operation](**arguments)
+            return await _handler(doors, operation)(**arguments)
+
+
+def _handler(doors: Iterable[Any], operation: str) -> Callable[..., Any]:
+    """Who does an operation, by the names that the control socket knows."""
+    handlers: dict[str, Callable[..., Any]] = {}
+    for door in doors:
+        handlers |= door.handlers()
+    return handlers[operation]
 
 
 def _require_house(config: Config, constellations: Constellations) -> None:

@@ -1,5 +1,6 @@
 """Asking a model in upkeep: only within the budgets and the cap of a run, and what it cost is in the books."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -86,7 +87,11 @@ class Asking:
             return None
         self.tokens += estimate
         self.calls += 1
-        answer = await self._answer(allowed, request)
+        try:
+            answer = await self._answer(allowed, request)
+        except BaseException:  # cut off: what was set aside for the call is free again
+            await asyncio.shield(self.database.write(_SETTLE, lambda tx: self._settle(tx, allowed, None)))
+            raise
         await self.database.write(_SETTLE, lambda tx: self._settle(tx, allowed, answer))
         if answer is None or answer.model == OFFLINE or answer.finish == "filter":
             self.refused = self.refused or "no language model answered"

@@ -309,6 +309,19 @@ def spent_up(**ladder: Any) -> Budgets:
     return Budgets({("constellation", "day"): limit}, Ladder(**ladder), MODEL)
 
 
+async def test_a_run_that_is_cut_off_sets_nothing_aside(tmp_path: Path) -> None:
+    held = Held(answers())
+    async with ground(tmp_path, held) as g:
+        await g.keep("Ann takes the tram 71", "Ann goes by tram 71")
+        run = asyncio.create_task(g.run())
+        await held.begun.wait()
+        assert await g.service.column("SELECT count(*) FROM budget_reservations") == [1]
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert await g.service.column("SELECT count(*) FROM budget_reservations") == [0]
+
+
 async def test_without_budget_nothing_is_asked_and_the_report_says_so(tmp_path: Path) -> None:
     async with ground(tmp_path, budgets=spent_up(), otherwise=answers(retire=["e1"])) as g:
         await g.keep(*DENTIST, "Ann likes tea", "Ann likes: tea")

@@ -54,7 +54,7 @@ def test_next_steps_are_what_stands_behind_the_words(line: str) -> None:
 
 
 def test_paths_are_cut_to_their_last_three_parts_and_links_kept() -> None:
-    text = "Changed /home/x/code/apps/web/src/Pane.tsx, `setup.cfg` and ./a/b.py; see https://example.org/a/b.html?c=1."
+    text = "Changed /srv/code/apps/web/src/Pane.tsx, `setup.cfg` and ./a/b.py; see https://example.org/a/b.html?c=1."
     assert files(text) == ["web/src/Pane.tsx", "setup.cfg", "./a/b.py", "https://example.org/a/b.html?c=1"]
     assert files("and/or, 1/2, read/write") == []
 
