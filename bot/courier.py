@@ -8,7 +8,7 @@ owner is told, and it is not sent again unless the owner says so.
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from memory import messages, outbox
 from memory.audience import OWNER, Scope
 from memory.called import place_named
 from memory.clock import Clock
-from memory.database import Database, Tx
+from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
 from memory.ids import OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.outbox import OutRow, Status
@@ -65,6 +65,22 @@ class Office:
 
 
 @dataclass(frozen=True)
+class _Waiting:
+    """What is left in a place: rows to say, in order; where there are none, previews that no answer will replace."""
+
+    rows: list[OutRow]
+    orphans: list[OutRow]
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What a row refers to: the preview that it replaces, and the platform's id of the piece before it."""
+
+    preview: OutRow | None
+    before: str
+
+
+@dataclass(frozen=True)
 class _Unclear:
     """How often a row was sent without a clear answer, since when, and what the last one was."""
 
@@ -100,12 +116,16 @@ class Courier:
 
     async def run(self) -> None:
         """Deliver until nothing is left."""
+        left: _Waiting | None = None
         while True:
-            self._woken.clear()
+            if left is None:
+                self._woken.clear()
+                left = await self._db.read(self._left)
             self._moved()
-            rows = await self._db.read(lambda rows: outbox.open_rows(rows, self._place))
+            rows, orphans = left.rows, left.orphans
+            left = None
             if not rows:
-                await self._clear_previews()
+                await self._clear_previews(orphans)
                 if not self._woken.is_set():
                     return
                 continue
@@ -118,7 +138,11 @@ class Courier:
             elif row.status is Status.SENDING:
                 await self._recover(row, [found for found in rows if found.status is Status.SENDING])
             else:
-                await self._start(row)
+                left = await self._start(row)
+
+    def _left(self, rows: Rows) -> _Waiting:
+        found = outbox.open_rows(rows, self._place)
+        return _Waiting(found, [] if found else outbox.orphan_previews(rows, self._place))
 
     async def _pause(self, seconds: float) -> None:
         self.waiting = True
@@ -130,15 +154,21 @@ class Courier:
         finally:
             self.waiting = False
 
-    async def _start(self, row: OutRow) -> None:
+    async def _start(self, row: OutRow) -> _Waiting | None:
+        """Claim a row and send it; what is left then, if that is known."""
         now = self._clock()
-        claimed = await self._db.write(_SENDING, lambda tx: outbox.mark_sending(tx, row.id, now), durable=True)
-        if claimed is not None:
-            await self._send(claimed)
 
-    async def _send(self, row: OutRow) -> None:
+        def claim(tx: Tx) -> tuple[OutRow, _Around] | None:
+            claimed = outbox.mark_sending(tx, row.id, now)
+            return None if claimed is None else (claimed, _around(tx, claimed))
+
+        claimed = await self._db.write(_SENDING, claim, durable=True)
+        return None if claimed is None else await self._send(*claimed)
+
+    async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
+        """Send a claimed row; what is left when it was sent, None when that is to be looked up."""
         try:
-            external = await self._deliver(row)
+            external = await self._deliver(row, around)
         except DeliveryUnclear as error:
             _log.warning("delivery_unclear", outbox=row.id, reason=str(error))
             before = self._unclear if self._unclear is not None and self._unclear.row == row.id else None
@@ -148,14 +178,22 @@ class Courier:
         except DeliveryFailed as error:
             await self._failed(row, error)
         else:
-            await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, external))
+            self._woken.clear()  # what comes from here on is seen below, or wakes again
+            return await self._db.write(_SENT, lambda tx: self._sent(tx, row, external))
+        return None
 
-    async def _deliver(self, row: OutRow) -> str:
+    def _sent(self, tx: Tx, row: OutRow, external: str) -> _Waiting:
+        self._mark_sent(tx, row, external)
+        return self._left(tx)
+
+    async def _deliver(self, row: OutRow, around: _Around | None) -> str:
         """Send it, or let it replace the preview of its turn; gives the platform's id."""
         if row.detail.get("edits"):
             return await self._edit(row)
-        preview = await self._preview(row)
-        delivery = replace(to_delivery(row), follows=await self._before(row))
+        if around is None:
+            around = await self._db.read(lambda rows: _around(rows, row))
+        preview = around.preview
+        delivery = replace(to_delivery(row), follows=around.before)
         if preview is None:
             return await self._endpoint.send(delivery)
         if not delivery.files:
@@ -175,19 +213,6 @@ class Courier:
             return ""
         await self._endpoint.edit(row.place, found.external_id, row.content, to_buttons(row.detail.get("buttons")))
         return ""
-
-    async def _before(self, row: OutRow) -> str:
-        """The message that the piece before this one became."""
-        key = row.detail.get("after", "")
-        found = await self._db.read(lambda rows: outbox.of_key(rows, key)) if key else None
-        return found.external_id if found is not None else ""
-
-    async def _preview(self, row: OutRow) -> OutRow | None:
-        key = row.detail.get("preview", "")
-        if not key:
-            return None
-        found = await self._db.read(lambda rows: outbox.of_key(rows, key))
-        return found if found is not None and found.status is Status.SENT and found.external_id else None
 
     def _mark_sent(self, tx: Tx, row: OutRow, external: str) -> None:
         preview = outbox.of_key(tx, row.detail["preview"]) if row.detail.get("preview") else None
@@ -274,9 +299,9 @@ class Courier:
             return
         await self._pause(min(2.0 ** min(self._looks, 5), _LONGEST_LOOK))
 
-    async def _clear_previews(self) -> None:
+    async def _clear_previews(self, orphans: Sequence[OutRow]) -> None:
         """Take away what a turn that came to nothing has left standing."""
-        for row in await self._db.read(lambda rows: outbox.orphan_previews(rows, self._place)):
+        for row in orphans:
             external = row.external_id
             try:
                 if not external:
@@ -287,6 +312,18 @@ class Courier:
             except (DeliveryFailed, DeliveryUnclear, HistoryUnreadable) as error:
                 _log.warning("preview_left", outbox=row.id, reason=str(error))
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
+
+
+def _around(rows: Rows, row: OutRow) -> _Around:
+    preview = _named(rows, row, "preview")
+    before = _named(rows, row, "after")
+    shown = preview is not None and preview.status is Status.SENT and preview.external_id
+    return _Around(preview if shown else None, before.external_id if before is not None else "")
+
+
+def _named(rows: Rows, row: OutRow, link: str) -> OutRow | None:
+    key = row.detail.get(link, "")
+    return outbox.of_key(rows, key) if key else None
 
 
 def to_delivery(row: OutRow) -> Delivery:

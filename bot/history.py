@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
 from bot.quoting import estimate_tokens, plain
@@ -77,7 +76,7 @@ def conversation(rows: Sequence[messages.Message], own: AgentId) -> Iterable[Mes
             elif row.tool_call_id in answered:
                 call = Call(row.tool_call_id, row.tool_name or "", row.tool_args or "{}")
                 pending = pending or AssistantMessage("", (), row.created_at)
-                pending = replace(pending, calls=(*pending.calls, call))
+                pending = pending._replace(calls=(*pending.calls, call))
             continue
         if pending:
             yield pending

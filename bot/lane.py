@@ -5,16 +5,17 @@ inbox rows and tried again, later, and at last given up with a word to the owner
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import structlog
 
 from bot import broker, events, happenings, recovery
 from bot.groups.beginning import beginning
-from bot.groups.conducting import run_turn
-from bot.groups.likeness import likeness
+from bot.groups.conducting import look_alone, run_turn
+from bot.groups.likeness import likeness, may_compare
 from bot.kit import Kit
 from bot.notices import Notices
 from bot.patrolling import is_patrol, waits_until
@@ -22,7 +23,7 @@ from bot.rates import refuse
 from bot.reins import Reins
 from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
-from bot.turn import run_part
+from bot.turn import Standing, run_part
 from bot.unattended import unattended
 from memory import agents, groups, inbox, outbox, presence, turns
 from memory.audience import OWNER, Audience, Scope, Trust
@@ -58,6 +59,27 @@ class Patience:
     merge_most: float = 5
 
 
+OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
+"""Source and id of the places in which something waits to be said."""
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """What waits: the oldest row of the lane, in which places something is to be said, and whether to compare."""
+
+    head: InRow | None
+    places: OpenPlaces
+    compare: bool
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A turn to run, and how it stood when it was begun, if it was begun just now and one agent answers."""
+
+    turn: TurnId
+    seen: Standing | None = None
+
+
 class Lane:
     """Runs the turns of one lane while rows wait in it; `run` returns when none does."""
 
@@ -68,11 +90,11 @@ class Lane:
         kit: Kit,
         patience: Patience,
         notices: Notices,
-        ended: Callable[[], Awaitable[None]],
+        deliver: Callable[[OpenPlaces], None],
     ) -> None:
         self._db = database
         self._place, self._group = lane
-        self._ended = ended
+        self._deliver = deliver
         self._kit = kit
         self._patience = patience
         self._notices = notices
@@ -98,22 +120,27 @@ class Lane:
             self._reins.stopping = True
 
     async def run(self) -> None:
-        """Answer what waits; `ended` is awaited whenever something may be to be sent."""
+        """Answer what waits; `deliver` is told after every turn in which places something is to be said."""
+        ahead = await self._db.read(self._ahead)
         while not self._stopping:
-            head = await self._db.read(lambda rows: inbox.head(rows, self._place, self._group))
-            if head is None:
-                if not await self._listen():
+            if (head := ahead.head) is not None:
+                await self._until_due(head)
+                if head.turn is None and not head.alone:
+                    await self._until_quiet(head)
+                if self._stopping:
                     return
-                continue
-            await self._until_due(head)
-            if head.turn is None and not head.alone:
-                await self._until_quiet(head)
-            if self._stopping:
+                begun = await self._begin(head, compare=ahead.compare)
+                if begun is not None:
+                    await self._try(begun)
+            elif not await self._listen():
                 return
-            turn = await self._begin(head)
-            if turn is not None:
-                await self._try(turn)
-            await self._ended()
+            ahead = await self._db.read(self._ahead)
+            self._deliver(ahead.places)
+
+    def _ahead(self, rows: Rows) -> _Ahead:
+        head = inbox.head(rows, self._place, self._group)
+        compare = head is not None and head.turn is None and may_compare(rows, self._group)
+        return _Ahead(head, outbox.open_places(rows), compare)
 
     async def _listen(self) -> bool:
         """When nobody waits for an answer, let a member who only listens hear what was answered; False for none."""
@@ -154,16 +181,16 @@ class Lane:
         except TimeoutError:
             return
 
-    async def _begin(self, head: InRow) -> TurnId | None:
+    async def _begin(self, head: InRow, *, compare: bool) -> _Begun | None:
         """Make a turn of the waiting rows, or take up the one that was begun before; None when it cannot be."""
         turn = head.turn
         try:
             if turn is None:
-                near = await likeness(self._db, head, self._kit.meaning)
-                turn = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, near))
-                if turn is None:  # set aside: who waits for an answer waits no longer
+                near = await likeness(self._db, head, self._kit.meaning) if compare else {}
+                begun = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, near))
+                if begun is None:  # set aside: who waits for an answer waits no longer
                     self._kit.watch(events.Complete(TurnId(head.id), self._place))
-                return turn
+                return begun
         except StoreError:
             raise
         except Exception as error:
@@ -175,13 +202,13 @@ class Lane:
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._kit.clock()))
             return None
         await self._db.write(_ATTEMPT, lambda tx: self._attempt(tx, turn))
-        return turn
+        return _Begun(turn)
 
     def _attempt(self, tx: Tx, turn: TurnId) -> None:
         inbox.count_attempt(tx, turn)
         recovery.take_up(tx, turn, self._kit.clock())
 
-    def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> TurnId | None:
+    def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> _Begun | None:
         """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
         now, fresh = self._kit.clock(), inbox.get(tx, head.id)
         if fresh is None or fresh.status is not inbox.Status.RECEIVED:
@@ -193,7 +220,8 @@ class Lane:
         refused = refuse(tx, self._kit.rates, rows, self._kit.broker.terms.people.selves, now)
         if refused or unattended(tx, rows, self._notices, now):
             return None
-        return begin_turn(tx, rows, now, near)
+        turn = begin_turn(tx, rows, now, near)
+        return _Begun(turn, look_alone(tx, self._kit, turn))
 
     async def _not_begun(self, head: InRow, error: str) -> None:
         """No turn could even be made of a row: it is tried like any other failure."""
@@ -214,14 +242,14 @@ class Lane:
         waits = self._patience.waits
         return waits[min(attempts, len(waits)) - 1]
 
-    async def _try(self, turn: TurnId) -> None:
+    async def _try(self, begun: _Begun) -> None:
         """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
-        reins = Reins()
+        turn, reins = begun.turn, Reins()
         self._reins, self._turn = reins, turn
         reins.stopping = self._stopping
         self._kit.watch(events.Started(turn, self._place))
         try:
-            await run_turn(self._db, self._kit, turn, reins)
+            await run_turn(self._db, self._kit, turn, reins, begun.seen)
         except (DatabaseBusy, DatabaseFull):
             raise  # not the turn's fault: it goes on when the database takes writes again
         except asyncio.CancelledError:

@@ -18,7 +18,7 @@ from bot import signals
 from bot.arriving import ask_again, to_arrival, with_reaction
 from bot.courier import Courier, Office
 from bot.kit import Kit
-from bot.lane import Lane, Patience
+from bot.lane import Lane, OpenPlaces, Patience
 from bot.notices import Notices
 from bot.patrolling import is_patrol
 from bot.retrying import RETRY_SECONDS, until_stored
@@ -329,8 +329,8 @@ class Router:
             if (place, group) in lanes:  # another task was faster while the file was opened
                 lanes[place, group].arrived()
                 return
-            ended = functools.partial(self._deliver_all, house, database)
-            lane = Lane(database, (place, group), house.kit, self._patience(place_source(place)), house.notices, ended)
+            tell = functools.partial(self._open_couriers, house)
+            lane = Lane(database, (place, group), house.kit, self._patience(place_source(place)), house.notices, tell)
             lanes[place, group] = lane
             try:
                 await until_stored(f"lane {place}", lane.run)
@@ -341,9 +341,9 @@ class Router:
         if waiting is not None and not self._stopping:
             self._open_lane(house, place, group)
 
-    async def _deliver_all(self, house: House, database: Database) -> None:
+    def _open_couriers(self, house: House, places: OpenPlaces) -> None:
         """Wake a courier wherever something is to be sent: a turn may have spoken in more than its own place."""
-        for source, place in await database.read(outbox.open_places):
+        for source, place in places:
             self._open_courier(house, place, source)
 
     def _open_courier(self, house: House, place: PlaceId, source: str) -> None:

@@ -58,16 +58,27 @@ Standing: TypeAlias = tuple[Material, Move, bool]
 """What a turn stands on; what it does next; whether the same speaker said more."""
 
 
-class TurnRunner:
-    """One try at one turn."""
+def standing(rows: Rows, identifier: TurnId, max_steps: int) -> Standing:
+    """How a turn stands, and what it does next. Raises KeyError when there is none of that id."""
+    turn = turns.get(rows, identifier)
+    if turn is None:
+        raise KeyError(identifier)
+    material = context.look(rows, turn, acting(rows, turn))
+    said = outbox.anything_said(rows, turn.id)
+    move = next_move(material, said=said, max_steps=max_steps)
+    return material, move, bool(arrivals(rows, turn))
 
-    def __init__(self, database: Database, kit: Kit, turn: TurnId, reins: Reins) -> None:
+
+class TurnRunner:
+    """One try at one turn; `seen` is how it stands, where that was read just before."""
+
+    def __init__(self, database: Database, kit: Kit, turn: TurnId, reins: Reins, seen: Standing | None = None) -> None:
         self._db = database
         self._kit = kit
         self._caller = Caller(database, kit, self._run_part)
         self._turn = turn
         self._call: asyncio.Task[Answer] | None = None
-        self._seen: Standing | None = None  # how the turn stood when it was read last: spares a look
+        self._seen = seen  # how the turn stood when it was read last: spares a look
         self._reins = reins
 
     def _interrupt(self) -> None:
@@ -86,9 +97,9 @@ class TurnRunner:
     async def _run(self) -> bool:
         over = False
         while not over:
-            if (standing := self._seen) is None:
-                standing = await self._db.read(self._look)
-            (material, move, more), self._seen = standing, None
+            if (seen := self._seen) is None:
+                seen = await self._db.read(self._look)
+            (material, move, more), self._seen = seen, None
             if self._reins.stopping and not isinstance(move, Finish):  # what is answered already is said before the end
                 break
             if material.turn.status != "running":
@@ -104,18 +115,8 @@ class TurnRunner:
             self._kit.watch(events.Complete(self._turn, material.turn.place))
         return over
 
-    def look(self, rows: Rows) -> None:
-        """See how the turn stands, in somebody's read before it runs: it goes on from there."""
-        self._seen = self._look(rows)
-
     def _look(self, rows: Rows) -> Standing:
-        turn = turns.get(rows, self._turn)
-        if turn is None:
-            raise KeyError(self._turn)
-        material = context.look(rows, turn, acting(rows, turn))
-        said = outbox.anything_said(rows, turn.id)
-        move, more = next_move(material, said=said, max_steps=self._kit.limits.max_steps), bool(arrivals(rows, turn))
-        return material, move, more
+        return standing(rows, self._turn, self._kit.limits.max_steps)
 
     async def _join(self, material: Material) -> bool:
         """Take what was said meanwhile into the turn, unless it has come to its last step."""
@@ -265,10 +266,10 @@ class TurnRunner:
 
     def _finished_or_standing(self, tx: Tx, now: datetime) -> Standing | None:
         """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
-        standing = self._look(tx)
-        material, move, more = standing
+        seen = self._look(tx)
+        material, move, more = seen
         if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
-            return standing
+            return seen
         end_turn(tx, self._kit, material, move.text, now)
         return None
 

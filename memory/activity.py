@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.clock import from_text, to_text
@@ -67,8 +67,7 @@ class NewEvent:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """An event as it is read. `said` is how the message begins that it is about, as far as the scope may know it."""
 
     id: int

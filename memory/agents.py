@@ -207,6 +207,12 @@ def group(rows: Rows, identifier: GroupId) -> Group:
     )
 
 
+def pattern(rows: Rows, identifier: GroupId) -> str:
+    """How a group works together; empty when there is none of that id."""
+    row = rows.one("SELECT pattern_type FROM agent_groups WHERE id = ?", (identifier,))
+    return "" if row is None else str(row["pattern_type"])
+
+
 def _member(row: Row) -> Member:
     capabilities = tuple(_parsed(row["capabilities"]))
     return Member(AgentId(row["agent_id"]), row["role"], row["domain"], capabilities, row["model"])

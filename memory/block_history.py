@@ -5,7 +5,7 @@ edits (`memory.blocks`); a person's through `Hand`, under the person's own right
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
@@ -98,7 +98,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
         activity.note(tx, event, hand.now)
         trust = min(block.trust, hand.trust)
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
-        return replace(block, content=text, trust=trust, updated_at=from_text(to_text(hand.now)))
+        return block._replace(content=text, trust=trust, updated_at=from_text(to_text(hand.now)))
 
     return edit
 

@@ -17,7 +17,7 @@ from bot.groups.stepping import Ask, Fail, Say, Situation, Step, Wait, Wanted, n
 from bot.groups.team import Team, team
 from bot.kit import Kit
 from bot.reins import Reins
-from bot.turn import TurnRunner, run_part
+from bot.turn import Standing, TurnRunner, run_part, standing
 from memory import agents, groups, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
@@ -50,20 +50,22 @@ class _Sight:
         return stored(self.run.pattern, self.run.settings)
 
 
-async def run_turn(database: Database, kit: Kit, turn: TurnId, reins: Reins) -> bool:
-    """Run a turn in the way that its run says; False when it was stopped before its end."""
-    alone = TurnRunner(database, kit, turn, reins)
+def look_alone(rows: Rows, kit: Kit, turn: TurnId) -> Standing | None:
+    """How a turn stands that one agent answers by itself; None where a group's pattern makes the answer."""
+    run = groups.run(rows, turn)
+    return None if run is not None and run.conducted else standing(rows, turn, kit.limits.max_steps)
 
-    def look(rows: Rows) -> bool:
-        run = groups.run(rows, turn)
-        conducted = run is not None and run.conducted
-        if not conducted:
-            alone.look(rows)
-        return conducted
 
-    if await database.read(look):
+async def run_turn(database: Database, kit: Kit, turn: TurnId, reins: Reins, seen: Standing | None = None) -> bool:
+    """Run a turn in the way that its run says; False when it was stopped before its end.
+
+    `seen` is what `look_alone` gave just before, if it did.
+    """
+    if seen is None:
+        seen = await database.read(lambda rows: look_alone(rows, kit, turn))
+    if seen is None:
         return await Conductor(database, kit, turn, reins).run()
-    return await alone.run()
+    return await TurnRunner(database, kit, turn, reins, seen).run()
 
 
 class Conductor:

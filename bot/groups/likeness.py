@@ -17,7 +17,7 @@ async def likeness(
 ) -> Mapping[str, float]:
     """Cosines of the waiting words to the profiles of members, by profile; none where words alone decide.
 
-    Only for groups that choose by capability. Profiles are the same each time and stay embedded.
+    Only for groups that choose by capability (`may_compare`). Profiles are the same each time and stay embedded.
     """
     question, profiles = await database.read(lambda rows: _compared(rows, head))
     if not profiles:
@@ -34,12 +34,14 @@ async def likeness(
     return found
 
 
+def may_compare(rows: Rows, group: GroupId) -> bool:
+    """Whether a group may choose by what its members know; most do not, and need no more than this look."""
+    return agents.pattern(rows, group) == "dynamic"
+
+
 def _compared(rows: Rows, head: InRow) -> tuple[str, list[str]]:
     """The waiting words, and the profiles that they are to be compared with."""
-    group = GroupId(head.group or "")
-    if agents.group(rows, group).pattern != "dynamic":  # most are not, and need no more than this look
-        return "", []
-    found = team(rows, group)
+    found = team(rows, GroupId(head.group or ""))
     settings = found.settings
     if not isinstance(settings, Dynamic) or settings.selector != "capability" or len(found.candidates) < 2:
         return "", []

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A tool call as the model made it; `arguments` is JSON text, not yet checked."""
 
     id: str
@@ -20,8 +19,7 @@ class Call:
     arguments: str
 
 
-@dataclass(frozen=True)
-class UserMessage:
+class UserMessage(NamedTuple):
     """What somebody said, rendered for the model. `said` is the bare text without header or context tail."""
 
     text: str
@@ -38,15 +36,13 @@ class UserMessage:
     """Whether it is an answer of another agent, told as its words."""
 
 
-@dataclass(frozen=True)
-class AssistantMessage:
+class AssistantMessage(NamedTuple):
     text: str
     calls: tuple[Call, ...] = ()
     at: datetime | None = None
 
 
-@dataclass(frozen=True)
-class ToolMessage:
+class ToolMessage(NamedTuple):
     """The result of one call. `ok` is False when it says what went wrong."""
 
     call_id: str

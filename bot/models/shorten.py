@@ -93,4 +93,4 @@ def in_words(message: UserMessage) -> UserMessage:
         return message
     names = (urlsplit(url).path.rpartition("/")[2] for url in message.images)
     lines = (f"[image that you cannot see: {name or 'unnamed'}]" for name in names)
-    return replace(message, text="\n".join((message.text, *lines)), images=())
+    return message._replace(text="\n".join((message.text, *lines)), images=())

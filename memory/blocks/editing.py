@@ -81,7 +81,7 @@ def edit_block(
     trust = min(block.trust, author.trust)
     if trust < block.trust:
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
-    return replace(block, content=text, trust=trust, updated_at=from_text(to_text(author.now)))
+    return block._replace(content=text, trust=trust, updated_at=from_text(to_text(author.now)))
 
 
 def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:

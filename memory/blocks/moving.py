@@ -1,7 +1,5 @@
 """What happens to a block as a whole: in and out of context, pinned, taken away. Its text stays as it is."""
 
-from dataclasses import replace
-
 from memory.blocks.editing import standing_block
 from memory.blocks.guard import require_yes
 from memory.blocks.records import Author, Block, BlockType
@@ -17,27 +15,27 @@ from memory.warm_blocks import WarmBlocks
 def archive_block(tx: Tx, author: Author, label: str) -> Block:
     """Take a working block out of context into archival. Raises BlockNotFound, BlockRefused, ApprovalNeeded."""
     block = _of_type(tx, author, label, Operation.ARCHIVE, BlockType.WORKING)
-    return _moved(tx, author, replace(block, type=BlockType.ARCHIVAL, pinned=False), Operation.ARCHIVE)
+    return _moved(tx, author, block._replace(type=BlockType.ARCHIVAL, pinned=False), Operation.ARCHIVE)
 
 
 def load_block(tx: Tx, author: Author, label: str) -> Block:
     """Bring a block back from archival as a working one, pinned so that it is in context. Raises as `archive_block`."""
     block = _of_type(tx, author, label, Operation.LOAD, BlockType.ARCHIVAL)
-    return _moved(tx, author, replace(block, type=BlockType.WORKING, pinned=True), Operation.LOAD)
+    return _moved(tx, author, block._replace(type=BlockType.WORKING, pinned=True), Operation.LOAD)
 
 
 def swap_blocks(tx: Tx, author: Author, out: str, into: str) -> tuple[Block, Block]:
     """Archive one block and load another, both or neither. Raises as `archive_block`."""
     going = _of_type(tx, author, out, Operation.SWAP, BlockType.WORKING)
     coming = _of_type(tx, author, into, Operation.SWAP, BlockType.ARCHIVAL)
-    archived = _moved(tx, author, replace(going, type=BlockType.ARCHIVAL, pinned=False), Operation.SWAP)
-    return archived, _moved(tx, author, replace(coming, type=BlockType.WORKING, pinned=True), Operation.SWAP)
+    archived = _moved(tx, author, going._replace(type=BlockType.ARCHIVAL, pinned=False), Operation.SWAP)
+    return archived, _moved(tx, author, coming._replace(type=BlockType.WORKING, pinned=True), Operation.SWAP)
 
 
 def pin_block(tx: Tx, author: Author, label: str, *, pinned: bool) -> Block:
     """Keep a working block in context, or no longer. Raises as `archive_block`."""
     block = _of_type(tx, author, label, Operation.PIN if pinned else Operation.UNPIN, BlockType.WORKING)
-    return _moved(tx, author, replace(block, pinned=pinned), Operation.PIN if pinned else Operation.UNPIN)
+    return _moved(tx, author, block._replace(pinned=pinned), Operation.PIN if pinned else Operation.UNPIN)
 
 
 def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> Block:
@@ -51,7 +49,7 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
         raise Refused(f"there is no line {first} to begin with: the block has {most} lines, counted from 1")
     schema = TextSchema(viewport=Viewport(first=first, lines=min(lines, most)) if lines and most else None)
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
-    return replace(block, schema=schema)
+    return block._replace(schema=schema)
 
 
 def delete_block(tx: Tx, author: Author, label: str) -> Block:
@@ -84,4 +82,4 @@ def _moved(tx: Tx, author: Author, block: Block, operation: Operation) -> Block:
     tell_changed(tx, author, block, operation)
     sql = "UPDATE memory_blocks SET block_type = ?, pinned = ?, updated_at = ? WHERE id = ?"
     tx.run(sql, (block.type, int(block.pinned), to_text(author.now), block.id))
-    return replace(block, updated_at=from_text(to_text(author.now)))
+    return block._replace(updated_at=from_text(to_text(author.now)))

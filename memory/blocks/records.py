@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory.audience import Audience, Scope, Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
@@ -60,8 +60,7 @@ class NewBlock:
         return _LIMITS.get(self.type, _OTHER_LIMIT) if self.char_limit is None else self.char_limit
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A block as one agent sees it: `access` is what that agent may do, whatever `permission` says to its owner."""
 
     id: BlockId
