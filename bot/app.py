@@ -173,7 +173,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             compactor,
             IdleWatch(ground.constellations, house.id, clock, config.activity.kept(), desks.schedule.changed),
         )
-        summarising = Summarising(ground.constellations, Background(kit), config.schedule.zone_name())
+        summarising = Summarising(ground.constellations, Background.of(kit), config.schedule.zone_name())
         summarising = replace(summarising, model=config.model.upkeep, enabled=config.schedule.summaries)
         replace(summarising, busy=lambda: router.busy).add(desks.schedule.runner.kinds)
         yield App(router, chat, desks, *background, connected, ground.events, ground.endpoints, ground.folder)

@@ -1,24 +1,25 @@
-"""Asking a model for what nobody waits for: summaries. Within budgets and a time limit, and in the books.
+"""Asking a model for what nobody waits for: summaries, upkeep. Within budgets and a time limit, and in the books.
 
 What it cost is written when it answered, whatever comes of the answer. What is left of a budget from its third rung on
 is kept for people (`bot.budgets`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.budgets import Allowed, Rung
+from bot.budgets import Allowed, Budgets, Rung
 from bot.errors import ConfigError
 from bot.kit import Kit
-from bot.models.base import Answer, Event, ModelError, Request
+from bot.models.base import Answer, Event, Model, ModelError, Request
 from bot.models.catalog import OFFLINE
 from bot.spending import spent
 from memory import budgets
 from memory.agents import Agent
 from memory.audience import Scope
 from memory.budgets import Spender
+from memory.clock import Clock
 from memory.database import Database, Tx
 from memory.faults import Point, call_point, commit_point, outside
 from memory.usage import guild_of, record_upkeep
@@ -55,16 +56,25 @@ class Errand:
 
 @dataclass(frozen=True)
 class Background:
-    """Asks the models of a service."""
+    """Asks models; `model` finds an agent's, `seconds` is how long one may take."""
 
-    kit: Kit
+    model: Callable[[Agent], Awaitable[Model]]
+    budgets: Budgets
+    clock: Clock
+    redact: Callable[[str], str]
+    seconds: float
+
+    @classmethod
+    def of(cls, kit: Kit) -> "Background":
+        """With what turns ask with."""
+        return cls(kit.model, kit.budgets, kit.clock, kit.redact, kit.limits.model_seconds)
 
     async def thinks(self, agent: Agent) -> bool:
         """Whether the model that is set for an agent is a language model, not the offline one. Raises NoAnswer."""
         try:
-            return (await self.kit.model(agent)).name != OFFLINE
+            return (await self.model(agent)).name != OFFLINE
         except ConfigError as error:
-            raise NoAnswer("failed", self.kit.redact(str(error))) from error
+            raise NoAnswer("failed", self.redact(str(error))) from error
 
     async def ask(self, database: Database, errand: Errand, request: Request) -> Answer:
         """A model's answer with words in it. Raises NoAnswer."""
@@ -82,7 +92,7 @@ class Background:
         return answer
 
     async def _allow(self, database: Database, errand: Errand, request: Request) -> Allowed:
-        kept, now = self.kit.budgets, self.kit.clock()
+        kept, now = self.budgets, self.clock()
         if not kept.concerns(errand.agent):
             return Allowed(Rung.FULL, errand.agent)
         allowed = await database.write(
@@ -94,17 +104,17 @@ class Background:
 
     async def _ask(self, allowed: Allowed, errand: Errand, request: Request) -> Answer:
         try:
-            model = await self.kit.model(allowed.agent)
-            found = await outside(errand.point, _answer(model.complete(request)), self.kit.limits.model_seconds)
+            model = await self.model(allowed.agent)
+            found = await outside(errand.point, _answer(model.complete(request)), self.seconds)
         except (ModelError, ConfigError, TimeoutError) as error:
-            raise NoAnswer("failed", self.kit.redact(str(error)) or "it took too long") from error
+            raise NoAnswer("failed", self.redact(str(error)) or "it took too long") from error
         if found is None:
             raise NoAnswer("failed", "the model ended without an answer")
         return found
 
     async def _settle(self, database: Database, errand: Errand, allowed: Allowed, answer: Answer) -> None:
         """Write down what it cost, in place of what was set aside."""
-        now = self.kit.clock()
+        now = self.clock()
 
         def work(tx: Tx) -> None:
             if answer.model != OFFLINE:

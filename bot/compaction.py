@@ -81,7 +81,7 @@ class Compactor:
         self._constellations = constellations
         self._house = house
         self._kit = kit
-        self._background = Background(kit)
+        self._background = Background.of(kit)
         self._ended: asyncio.Queue[TurnId] = asyncio.Queue()
         self._locks: WeakValueDictionary[tuple[str, PlaceId], asyncio.Lock] = WeakValueDictionary()
 

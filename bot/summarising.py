@@ -140,14 +140,14 @@ class Summarising:
 
     async def _agent(self, database: Database, due: DueAgent) -> bool:
         agent = replace(due.agent, model=self.model or due.agent.model)
-        errand, now = Errand(agent, Scope(due.audience)), self.background.kit.clock()
+        errand, now = Errand(agent, Scope(due.audience)), self.background.clock()
         if await self.background.thinks(agent):
             prompt = telling.DID.format(name=agent.name)
             did, model = await self._told(database, errand, prompt, [telling.agent_text(due.sources)], Did)
         else:
             did, model = telling.agent_extract(due.sources), OFFLINE
         trust = min(message.trust for message in due.sources)
-        words = self.background.kit.redact(did.summary)
+        words = self.background.redact(did.summary)
         told = AgentSummary(agent.id, agent.name, words, len(due.sources), due.audience, trust, now, model)
 
         def work(tx: Tx) -> bool:
@@ -181,7 +181,7 @@ class Summarising:
         def work(tx: Tx) -> bool:
             if standing_of(tx, due) != standing or not summary_sources.unchanged(tx, sources):
                 return False
-            summaries.add_constellation_summary(tx, made, sources, self.background.kit.clock())
+            summaries.add_constellation_summary(tx, made, sources, self.background.clock())
             return True
 
         return await database.write(_KEEP_DAY, work)
@@ -203,7 +203,7 @@ class Summarising:
         def work(tx: Tx) -> bool:
             if days_of(tx, due.audience, due.period) != due.days:
                 return False
-            summaries.add_week(tx, made, days, self.background.kit.clock())
+            summaries.add_week(tx, made, days, self.background.clock())
             return True
 
         return await database.write(_KEEP_DAY, work)
@@ -213,7 +213,7 @@ class Summarising:
         return Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", self.model, "", ())
 
     def _summary(self, due: DueDay | DueWeek, told: Happened, model: str) -> ConstellationSummary:
-        redact = self.background.kit.redact
+        redact = self.background.redact
         decisions, threads = (tuple(map(redact, lines)) for lines in (told.key_decisions, told.open_threads))
         start, end = due.period.start, due.period.end
         words = redact(told.summary)

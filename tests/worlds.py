@@ -253,7 +253,7 @@ class Run:
         async def nobody(agent: Agent) -> Model:
             raise AssertionError(f"{agent.name} has no model for this")
 
-        means = Means(nobody, Budgets(), DreamSettings(), Path("directives"), service.clock)
+        means = Means(Background(nobody, Budgets(), service.clock, str, 180), DreamSettings(), Path("directives"))
         dreaming = Dreaming(service.constellations, service.house, means)
         await dreaming.run()
         return Dreams(service.constellations, service.house, service.approvals.people, service.clock, dreaming)
@@ -263,7 +263,7 @@ class Run:
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
         kit = service.router._houses[service.house].kit
         await service.write(lambda tx: presence.deactivate_idle(tx, NOON + timedelta(hours=3)))
-        told = Summarising(service.constellations, Background(kit), "UTC")
+        told = Summarising(service.constellations, Background.of(kit), "UTC")
         await told.agents(service.house, NOON + timedelta(hours=3))
         await told.days(service.house, service.clock.now)
 

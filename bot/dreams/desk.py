@@ -7,6 +7,7 @@ from typing import Any
 
 from bot import policy
 from bot.approving import Approvals
+from bot.background import Background
 from bot.budgets import Budgets
 from bot.config import Config
 from bot.desk import Asker
@@ -153,7 +154,8 @@ def open_dreams(
     budgets, thinking = thought_with
     redact = Redactor(config.secrets()).text
     folder = config.home / FOLDER
-    means = Means(thinking.choose, budgets, config.dreams, folder, approvals.clock, redact, config.limits.turn_seconds)
+    background = Background(thinking.choose, budgets, approvals.clock, redact, config.limits.turn_seconds)
+    means = Means(background, config.dreams, folder)
     dreaming = Dreaming(approvals.constellations, approvals.house, means, busy)
     dreaming.add(schedule)
     return Dreams(approvals.constellations, approvals.house, approvals.people, approvals.clock, dreaming)

@@ -56,7 +56,7 @@ class Dreaming:
 
     @property
     def clock(self) -> Clock:
-        return self.means.clock
+        return self.means.background.clock
 
     def add(self, schedule: Schedule) -> None:
         """Make the job known."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bot.models.base import Answer, Call, Request, Usage
+from bot.models.base import Answer, AssistantMessage, Call, Request, Usage
 from bot.quoting import estimate_tokens
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Measure, Report
@@ -58,7 +58,9 @@ def _prompt(request: Request) -> _Prompt:
     tools = json.dumps([asdict(tool) for tool in request.tools], ensure_ascii=False)
     lines = []
     for message in request.messages:
-        shown = {name: value for name, value in asdict(message).items() if name in ("text", "calls", "name", "call_id")}
+        shown = {name: value for name, value in message._asdict().items() if name in ("text", "name", "call_id")}
+        if isinstance(message, AssistantMessage):
+            shown["calls"] = [call._asdict() for call in message.calls]
         lines.append(json.dumps({"role": type(message).__name__, **shown}, ensure_ascii=False))
     return _Prompt(tools, request.system, "\n".join(lines), len(lines))
 

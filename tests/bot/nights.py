@@ -130,7 +130,7 @@ async def living(
         runner = Runner(service.constellations, Kinds(), clock, service.router.resume)
         Upkeep(service.constellations, clock).add(runner.kinds)
         kit = service.router._houses[service.house].kit
-        Summarising(service.constellations, Background(kit), zone, upkeep_model).add(runner.kinds)
+        Summarising(service.constellations, Background.of(kit), zone, upkeep_model).add(runner.kinds)
         kept = [each for each in standing(zone) if each.kind in jobs]
         schedule = Schedule(*store, service.approvals.people, clock, runner, kept)
         await schedule.prepare()

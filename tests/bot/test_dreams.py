@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bot.background import Background
 from bot.budgets import Budgets, Ladder
 from bot.config.dreams import Dreams as Settings
 from bot.desk import Asker
@@ -103,7 +104,7 @@ async def ground(
             return model
 
         given = Settings(**{"preferences": False, **settings})
-        means = Means(choose, kept, given, folder / "directives", service.clock)
+        means = Means(Background(choose, kept, service.clock, str, 180), given, folder / "directives")
         yield Ground(service, model, means)
 
 
@@ -304,14 +305,14 @@ async def test_two_runs_at_once_are_one_after_the_other(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------------------- budgets
 
 
-def spent_up(**ladder: Any) -> Budgets:
-    limit = Limit("constellation", "day", tokens=0)
+def budget_of(tokens: int = 0, **ladder: Any) -> Budgets:
+    limit = Limit("constellation", "day", tokens=tokens)
     return Budgets({("constellation", "day"): limit}, Ladder(**ladder), MODEL)
 
 
 async def test_a_run_that_is_cut_off_sets_nothing_aside(tmp_path: Path) -> None:
     held = Held(answers())
-    async with ground(tmp_path, held) as g:
+    async with ground(tmp_path, held, budgets=budget_of(1_000_000)) as g:
         await g.keep("Ann takes the tram 71", "Ann goes by tram 71")
         run = asyncio.create_task(g.run())
         await held.begun.wait()
@@ -323,7 +324,7 @@ async def test_a_run_that_is_cut_off_sets_nothing_aside(tmp_path: Path) -> None:
 
 
 async def test_without_budget_nothing_is_asked_and_the_report_says_so(tmp_path: Path) -> None:
-    async with ground(tmp_path, budgets=spent_up(), otherwise=answers(retire=["e1"])) as g:
+    async with ground(tmp_path, budgets=budget_of(), otherwise=answers(retire=["e1"])) as g:
         await g.keep(*DENTIST, "Ann likes tea", "Ann likes: tea")
         await g.run()
         assert g.model.requests == []

@@ -9,7 +9,7 @@ import pytest
 from bot.errors import ToolError
 from bot.events import Failed, ToolCallCompleted
 from bot.kit import Limits
-from bot.models.base import Answer, Call, ModelBusy, Request
+from bot.models.base import Answer, Call, ModelBusy, Request, ToolMessage
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import inbox
@@ -134,7 +134,7 @@ async def test_calls_with_ids_that_repeat_or_are_missing_still_find_their_result
     async with running(tmp_path, Setting(model, tools=[bell])) as service:
         await service.heard(said("ring", 1))
     assert bell.rung == ["1", "2", "", "3"]
-    ids = [message.call_id for message in model.requests[2].messages if hasattr(message, "call_id")]
+    ids = [message.call_id for message in model.requests[2].messages if isinstance(message, ToolMessage)]
     assert len(set(ids)) == 4
 
 

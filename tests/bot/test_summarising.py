@@ -386,9 +386,9 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
             asked.append(bool(model.told))
             return busy.pop(0) if busy else False
 
-        telling = Summarising(house.service.constellations, Background(kit), "UTC", busy=is_busy)
+        telling = Summarising(house.service.constellations, Background.of(kit), "UTC", busy=is_busy)
         await house.service.write(lambda tx: tx.run("UPDATE agent_presence SET active = 0"))
         assert await telling.agents(house.service.house, house.service.clock()) == "1 made (Carina)"
         assert asked == [False] * 3
-        switched_off = Summarising(house.service.constellations, Background(kit), "UTC", enabled=False)
+        switched_off = Summarising(house.service.constellations, Background.of(kit), "UTC", enabled=False)
         assert "switched off" in await switched_off.days(house.service.house, house.service.clock())

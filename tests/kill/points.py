@@ -60,11 +60,9 @@ EXEMPT = {
     "summaries.day": "keeps what happened on a day or in a week",
     # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
     "night.undo": "`/summary undo-night` and `carina summary undo-night`",
-    # Upkeep while nobody talks: `tests/service/test_dreams.py` kills the service at the first four,
+    # Upkeep while nobody talks: `tests/service/test_dreams.py` kills the service at the first two,
     # `tests/bot/test_dream_kills.py` the program at a run and its undoing, and both at every statement.
     "dreams.model": "asks what to make of entries",
-    "dreams.reserve": "sets aside what such a call will cost",
-    "dreams.settle": "writes down what it did cost",
     "dreams.store": "does what was thought out",
     "dreams.refuse": "notes that a run's own checks refused it",
     "dreams.retain": "forgets what was retired ninety days ago",

@@ -53,11 +53,10 @@ MERGE = json.dumps({"merge": [{"sources": ["e1", "e2"], "content": NEAR[1]}]})
 @pytest.mark.parametrize(
     "fault",
     [
-        "dreams.reserve:after",
         "dreams.model:before",
         "dreams.model:after",
-        "dreams.settle:before",
-        "dreams.settle:after",
+        "background.settle:before",
+        "background.settle:after",
         "dreams.store:before",
         "dreams.store:after",
     ],

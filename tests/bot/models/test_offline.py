@@ -1,7 +1,6 @@
 """The offline model in whole dialogues, step by step through its tools."""
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -382,6 +381,6 @@ def test_what_was_only_overheard_is_not_done() -> None:
     hello = UserMessage("hello", said="hello", at=NOW, speaker="Ana")
     _, answer = complete(OfflineModel(lambda: NOW), Request("", (set_aside, hello), TOOLS))
     assert answer.calls == ()
-    meant = replace(set_aside, overheard=False)
+    meant = set_aside._replace(overheard=False)
     _, answer = complete(OfflineModel(lambda: NOW), Request("", (meant, hello), TOOLS))
     assert answer.calls, "unlike what was said to the agent"
