@@ -89,6 +89,7 @@ class App:
             **self.desks.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
+            "once": self.chat.once,
             "status": self._status,
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }

@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator
 from contextlib import ExitStack
 from typing import Any
 
+from bot.broker import SOURCE as BROKER
+from bot.courier import to_delivery
 from bot.errors import UserError
 from bot.events import Complete, Failed, TextChunk, TurnEvent
 from bot.fronts import Desks
@@ -18,12 +20,16 @@ from bot.router import Router
 from bot.watchers import Broadcast
 from bot.why import AT_TERMINAL
 from bot.why_text import account_text
-from memory import messages
+from memory import inbox, messages, outbox
 from memory.audience import OWNER, Scope
 from memory.constellation import Constellations
+from memory.database import Rows
 from memory.ids import ConstellationId
+from memory.inbox import InRow
 from memory.requests import Status, Verdict
-from sources.terminal import PERSON, PLACE, TerminalEndpoint, TerminalSource, to_data
+from sources.terminal import PERSON, PLACE, SOURCE, Said, TerminalEndpoint, TerminalSource, shown_as, to_data
+
+_LOOK_SECONDS = 0.05  # between looks at how something stands that somebody waits for
 
 _ANSWER = re.compile(
     r"/(?:approve|(?P<deny>deny)) +(?P<request>[0-9]{1,20})(?(deny)|(?: +(?P<length>once|hour|always))?)"
@@ -49,6 +55,8 @@ class Chat:
         self._events = events
         self._approvals, self._halt, self._why = desks.approvals, desks.halt, desks.why
         self._privacy = desks.community.privacy
+        self._awaited: set[str] = set()
+        """External ids of what is said at the moment by those who wait for its answer alone."""
 
     async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
@@ -73,6 +81,68 @@ class Chat:
                     continue
                 yield shown
 
+    async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
+        """Say something and give what answers it, as `chat` does, then {"kind": "Idle"}.
+
+        The same `external_id` again waits for the same answer, also after a restart. What answers somebody else who
+        waits at the same time is left to them. Raises UserError when no answer will come.
+        """
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        shown = set[str]()
+        with ExitStack() as stack:
+            stack.enter_context(self._endpoint.attach(lambda each: queue.put_nowait(to_data(each))))
+            await self._router.reachable(PLACE.id)
+            self._awaited.add(external_id)
+            stack.callback(self._awaited.discard, external_id)
+            said = await self.say(text, external_id)
+            if answer := said.get("answer"):
+                yield to_data(Said("", answer))
+            source, waited = (SOURCE, external_id) if not answer else (BROKER, said.get("request", ""))
+            while not answer or said["goes_on"]:
+                row = await self._row(source, waited)
+                over = row is not None and row.status in (inbox.Status.DONE, inbox.Status.DEAD)
+                if over:
+                    await self._router.delivered(PLACE.id)
+                while not queue.empty():
+                    if (each := queue.get_nowait())["kind"] == "Said" and await self._is_for(each, source, waited):
+                        shown.add(each["id"])
+                        yield each
+                if row is not None and over:
+                    for each in await self._answers_to(row):
+                        if each["id"] not in shown:
+                            yield each
+                    break
+                await asyncio.sleep(_LOOK_SECONDS)
+            yield {"kind": "Idle"}
+
+    async def _row(self, source: str, external_id: str) -> InRow | None:
+        async with self._constellations.use(self._house) as database:
+            return await database.read(lambda rows: inbox.by_external(rows, source, external_id))
+
+    async def _is_for(self, shown: dict[str, Any], source: str, waited: str) -> bool:
+        """Whether what is shown answers this, or nobody else who waits."""
+
+        def answered(rows: Rows) -> set[tuple[str, str]]:
+            row = outbox.said_by_us(rows, SOURCE, shown["id"])
+            claimed = inbox.of_turn(rows, row.turn) if row is not None and row.turn is not None else []
+            return {(each.source, each.external_id) for each in claimed}
+
+        async with self._constellations.use(self._house) as database:
+            found = await database.read(answered)
+        return (source, waited) in found or not any((SOURCE, each) in found for each in self._awaited)
+
+    async def _answers_to(self, row: InRow) -> list[dict[str, Any]]:
+        """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""
+        if row.status is inbox.Status.DEAD:
+            raise UserError(f"it could not be answered: {row.last_error}; `carina inbox list --dead` shows it")
+        turn = row.turn
+        if turn is None:
+            return []
+        async with self._constellations.use(self._house) as database:
+            found = await database.read(lambda rows: outbox.of_turn(rows, turn))
+        texts = (each for each in found if each.kind == "text" and each.place == PLACE.id)
+        return [to_data(shown_as(to_delivery(each))) for each in texts if each.status is not outbox.Status.WITHDRAWN]
+
     async def say(self, text: str, external_id: str) -> dict[str, Any]:
         """Pass a line on; the same `external_id` again is the same line.
 
@@ -89,7 +159,7 @@ class Chat:
             ruling = await self._approvals.answer(int(answer["request"]), Approver(PERSON, door="terminal"), verdict)
             request = ruling.request if ruling.counted else None
             goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
-            return {"id": external_id, "answer": ruling.words, "goes_on": goes_on}
+            return {"id": external_id, "answer": ruling.words, "goes_on": goes_on, "request": answer["request"]}
         if words := self._privacy.words_withheld(PERSON):
             return {"id": external_id, "answer": words, "goes_on": False}
         self._router.receive(self._source.hear(text, external_id))

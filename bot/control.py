@@ -47,6 +47,10 @@ class ControlFailed(UserError):
     """The service answered with an error, or ended before it had answered; the text says which."""
 
 
+class ControlEnded(ControlFailed):
+    """The service ended before it had answered."""
+
+
 class ControlTimeout(UserError):
     """The service did not answer in time."""
 
@@ -245,7 +249,7 @@ async def call(
         while (reply := await _receive(reader, within)) is not None:
             yield reply["data"]
     except ConnectionError:
-        raise ControlFailed("the service ended before it had answered") from None
+        raise ControlEnded("the service ended before it had answered") from None
     finally:
         writer.close()
         with suppress(ConnectionError):

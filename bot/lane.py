@@ -39,6 +39,7 @@ _BEGIN = commit_point("turn.begin")
 _ATTEMPT = commit_point("turn.attempt")
 _POSTPONE = commit_point("turn.postpone")
 _BURY = commit_point("turn.bury")
+_SPARE = commit_point("turn.spare")
 
 _LISTEN_SECONDS = 300.0  # a member that listens keeps the lane from nobody for longer
 
@@ -100,6 +101,8 @@ class Lane:
         self._notices = notices
         self._reins: Reins | None = None
         self._turn: TurnId | None = None
+        self._counted: TurnId | None = None
+        """A turn whose try was counted and came to nothing because the database took no writes."""
         self._woken = asyncio.Event()
         self._stopping = False
 
@@ -197,16 +200,25 @@ class Lane:
             _log.exception("turn_not_begun", inbox=head.id, place=self._place)
             await self._not_begun(head, self._words(error))
             return None
-        if head.attempts >= self._patience.attempts:  # every try so far ended with the process
-            error_text = head.last_error or "the service stopped at every try"
+        error_text = head.last_error or "the service died at every try"
+        if self._counted == turn:
+            self._counted = None
+        elif head.attempts >= self._patience.attempts:  # every try so far ended with the process
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._kit.clock()))
             return None
-        await self._db.write(_ATTEMPT, lambda tx: self._attempt(tx, turn))
+        elif not await self._db.write(_ATTEMPT, lambda tx: self._attempt(tx, head, turn, error_text)):
+            return None
         return _Begun(turn)
 
-    def _attempt(self, tx: Tx, turn: TurnId) -> None:
+    def _attempt(self, tx: Tx, head: InRow, turn: TurnId, error: str) -> bool:
+        """Count another try at a turn; False when its rows were taken apart instead, as after any two failures."""
+        now = self._kit.clock()
+        if head.attempts >= self._patience.apart_after and len(inbox.of_turn(tx, turn)) > 1:
+            self._take_apart(tx, turn, error, now)
+            return False
         inbox.count_attempt(tx, turn)
-        recovery.take_up(tx, turn, self._kit.clock())
+        recovery.take_up(tx, turn, now)
+        return True
 
     def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> _Begun | None:
         """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
@@ -249,17 +261,24 @@ class Lane:
         reins.stopping = self._stopping
         self._kit.watch(events.Started(turn, self._place))
         try:
-            await run_turn(self._db, self._kit, turn, reins, begun.seen)
+            if not await run_turn(self._db, self._kit, turn, reins, begun.seen):
+                await self._spare(turn)
         except (DatabaseBusy, DatabaseFull):
+            self._counted = turn
             raise  # not the turn's fault: it goes on when the database takes writes again
         except asyncio.CancelledError:
             self._kit.watch(events.Failed(turn, self._place, again=True))  # halted, or the service ends
+            await self._spare(turn)
             raise
         except Exception as error:
             _log.exception("turn_failed", turn=turn, place=self._place)
             await self._failed(turn, self._words(error))
         finally:
             self._reins = self._turn = None
+
+    async def _spare(self, turn: TurnId) -> None:
+        """A try that was stopped in good order, by a halt or the end of the service, was none."""
+        await self._db.write(_SPARE, lambda tx: inbox.uncount_attempt(tx, turn))
 
     async def _failed(self, turn: TurnId, error: str) -> None:
         now = self._kit.clock()
@@ -277,14 +296,20 @@ class Lane:
     def _postpone(self, tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
         inbox.postpone(tx, turn, error, due)
         if apart:
-            recovery.keep(tx, turn, "failed", now)
-            inbox.separate(tx, turn)
-            turns.end(tx, turn, "failed", now, error)
-            outbox.withdraw_pending(tx, turn)
-            self._kit.broker.withdraw(tx, turn, now)
+            self._take_apart(tx, turn, error, now)
+
+    def _take_apart(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+        """End a turn of several rows; each gets one of its own, so that one bad row fails alone."""
+        recovery.keep(tx, turn, "failed", now)
+        inbox.separate(tx, turn)
+        turns.end(tx, turn, "failed", now, error)
+        outbox.withdraw_pending(tx, turn)
+        self._kit.broker.withdraw(tx, turn, now)
 
     def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+        """Give up the rows of a turn that had all their tries; what joined it later has more."""
         recovery.keep(tx, turn, "failed", now)
+        inbox.separate(tx, turn, self._patience.attempts)
         inbox.bury(tx, turn, error, now)
         turns.end(tx, turn, "failed", now, error)
         self._kit.broker.withdraw(tx, turn, now)

@@ -279,10 +279,20 @@ def postpone(tx: Tx, turn: TurnId, error: str, again: datetime) -> None:
     tx.run(sql, (error, to_text(again), turn))
 
 
-def separate(tx: Tx, turn: TurnId) -> None:
-    """Take the rows of a turn apart: each gets a turn of its own, so that one bad row fails alone."""
-    sql = "UPDATE inbox SET status = 'received', turn_id = NULL, alone = 1 WHERE turn_id = ? AND status = 'claimed'"
+def uncount_attempt(tx: Tx, turn: TurnId) -> None:
+    """The try that runs is none: it was stopped in good order."""
+    sql = "UPDATE inbox SET attempts = attempts - 1 WHERE turn_id = ? AND status = 'claimed' AND attempts > 0"
     tx.run(sql, (turn,))
+
+
+def separate(tx: Tx, turn: TurnId, tried: int | None = None) -> None:
+    """Take the rows of a turn apart: each gets a turn of its own, so that one bad row fails alone.
+
+    With `tried` those that were tried so often stay.
+    """
+    sql = """UPDATE inbox SET status = 'received', turn_id = NULL, alone = 1 WHERE turn_id = ? AND status = 'claimed'
+             AND (? IS NULL OR attempts < ?)"""
+    tx.run(sql, (turn, tried, tried))
 
 
 def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
@@ -334,6 +344,12 @@ def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
 def get(rows: Rows, identifier: InboxId) -> InRow | None:
     """One row, for the owner's `carina inbox show`."""
     row = rows.one("SELECT * FROM inbox WHERE id = ?", (identifier,))
+    return None if row is None else _row(row)
+
+
+def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:
+    """The row that a source knows by that id, for who waits for what becomes of it."""
+    row = rows.one("SELECT * FROM inbox WHERE source = ? AND external_id = ?", (source, external_id))
     return None if row is None else _row(row)
 
 

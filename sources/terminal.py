@@ -255,8 +255,7 @@ class TerminalEndpoint:
             with suppress(OSError):  # else it counts as shown, as after a crash here
                 await asyncio.to_thread(self._journal.take_back, delivery.id)
                 self._check(delivery.place)
-        text = "\n\n".join([delivery.text, *(f"{file.name}:\n{file.text}" for file in delivery.files)])
-        self._tell(Said(external_id, text + _answers(delivery.buttons), delivery.speaker))
+        self._tell(shown_as(delivery))
         return external_id
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
@@ -297,6 +296,12 @@ class TerminalEndpoint:
     def _tell(self, shown: Shown) -> None:
         for listener in tuple(self._listeners):
             listener(shown)
+
+
+def shown_as(delivery: Delivery) -> Said:
+    """A delivery as chat sessions are told of it."""
+    text = "\n\n".join([delivery.text, *(f"{file.name}:\n{file.text}" for file in delivery.files)])
+    return Said(_external_id(delivery), text + _answers(delivery.buttons), delivery.speaker)
 
 
 def _answers(buttons: Buttons | None) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 import threading
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -11,12 +12,14 @@ from typing import Any
 
 from rich.console import Console
 
-from bot.app import build
+from bot.app import App, build
 from bot.cli import streams
-from bot.cli.holder import holder_of
+from bot.cli.holder import TakesNoCommands, holder_of
 from bot.cli.prompt import HELP, Help, Quit, Refused, Say, understood
 from bot.config import OFFLINE, Config
+from bot.control import ControlEnded
 from bot.errors import CallError, UserError
+from memory.errors import FolderLocked
 from memory.folder import DataFolder
 from memory.ids import snowflakes
 from sources.screen import ChatView
@@ -24,6 +27,7 @@ from sources.terminal import Said, from_data
 
 _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0
+_BETWEEN_SECONDS = 20.0  # that a service may take to begin or to end
 _SIGN = "> "  # what asks for a line; only what every terminal can show
 
 
@@ -47,6 +51,18 @@ async def connect(config: Config, history: int) -> AsyncIterator[Line]:
         async with aclosing(holder.call("chat", history=history)) as shown:
             yield Line(shown, pass_on)
         return
+    async with _own_service(config) as app:
+
+        async def say(text: str) -> dict[str, Any]:
+            return await app.chat.say(text, _new_id())
+
+        async with aclosing(app.chat.chat(history)) as shown:
+            yield Line(shown, say)
+
+
+@asynccontextmanager
+async def _own_service(config: Config) -> AsyncIterator[App]:
+    """A service in this process, without front ends, that ends with the context."""
     async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
         ended = asyncio.Event()
 
@@ -54,13 +70,8 @@ async def connect(config: Config, history: int) -> AsyncIterator[Line]:
             await ended.wait()
 
         service = tasks.create_task(app.run(until_ended), name="service")
-
-        async def say(text: str) -> dict[str, Any]:
-            return await app.chat.say(text, _new_id())
-
         try:
-            async with aclosing(app.chat.chat(history)) as shown:
-                yield Line(shown, say)
+            yield app
         finally:
             ended.set()
             await service
@@ -80,10 +91,27 @@ async def once(config: Config, text: str) -> None:
 
 
 async def _answered(config: Config, text: str) -> None:
-    view = ChatView(Console(highlight=False, no_color=config.no_color or None))
+    """Ask until the answer is whole: a service may end meanwhile, or begin, with other commands at the same time."""
+    view, external_id = ChatView(Console(highlight=False, no_color=config.no_color or None)), _new_id()
+    patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
+
+    def show(each: dict[str, Any]) -> None:
+        if not each["id"] or each["id"] not in shown:  # else an earlier service has shown it
+            view.show(from_data(each))
+        shown.add(each["id"])
+
     try:
-        async with asyncio.timeout(_ANSWER_SECONDS), connect(config, 0) as line:
-            await _ask_once(line, text, view)
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            while True:
+                try:
+                    if await _ask_once(config, text, external_id, show):
+                        return
+                except ControlEnded:
+                    patience = time.monotonic() + _BETWEEN_SECONDS
+                except (TakesNoCommands, FolderLocked):
+                    if time.monotonic() > patience:
+                        raise
+                await asyncio.sleep(0.1)
     except TimeoutError:
         raise UserError(
             f"no answer came within {_ANSWER_SECONDS:.0f} seconds; `carina inbox list` shows how the message stands"
@@ -92,23 +120,21 @@ async def _answered(config: Config, text: str) -> None:
         view.close()
 
 
-async def _ask_once(line: Line, text: str, view: ChatView) -> None:
-    said = False
-    async for shown in line.shown:
-        match shown["kind"]:
-            case "Listening":
-                done = await line.say(text)
-                said = True
-                if answer := done.get("answer"):
-                    view.show(Said("", answer))
-                if answer and not done["goes_on"]:
-                    break
-            case "Idle" if said:
-                break
-            case "Said":
-                view.show(from_data(shown))
-            case _:
-                pass
+async def _ask_once(config: Config, text: str, external_id: str, show: Callable[[dict[str, Any]], None]) -> bool:
+    """Ask whoever uses the data folder, else a service of one's own; whether the answer came before it ended."""
+    if (holder := holder_of(DataFolder(config.home))) is not None:
+        return await _shown(holder.call("once", text=text, external_id=external_id), show)
+    async with _own_service(config) as app:
+        return await _shown(app.chat.once(text, external_id), show)
+
+
+async def _shown(replies: AsyncGenerator[dict[str, Any], None], show: Callable[[dict[str, Any]], None]) -> bool:
+    async with aclosing(replies):
+        async for each in replies:
+            if each["kind"] == "Idle":
+                return True
+            show(each)
+    return False
 
 
 async def interactive(config: Config) -> None:
