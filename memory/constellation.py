@@ -16,7 +16,7 @@ from memory.database import Database, Rows, Tx, connect, driver
 from memory.errors import DatabaseCorrupt
 from memory.faults import commit_point
 from memory.ids import ConstellationId, PersonId, new_id
-from memory.migrations import Kind, prepare
+from memory.migrations import Kind, prepare, unreadable
 
 _ENSURE = commit_point("constellation.ensure")
 _BIND = commit_point("constellation.bind")
@@ -197,7 +197,7 @@ def registered(folder: Path) -> list[Path]:
         finally:
             raw.close()
     except driver.DatabaseError as error:
-        raise DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup") from error
+        raise unreadable(path, error) from error
     return [folder / name for _id, _name, name in known]
 
 

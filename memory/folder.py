@@ -108,7 +108,8 @@ class DataFolder:
             self._wait_for_lock(descriptor)
             os.truncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
-            os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
+            with suppress(OSError):  # on a full disk nobody is told who holds it; it is held all the same
+                os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
             yield
             os.truncate(descriptor, 0)
         finally:

@@ -8,6 +8,7 @@ whose history was edited is noticed. A missing file is created up to date; an ol
 
 import functools
 import hashlib
+import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -16,10 +17,12 @@ from pathlib import Path
 
 from memory.clock import to_text
 from memory.database import Connection, connect, driver
-from memory.errors import DatabaseCorrupt, DatabaseOutdated, DatabaseTooNew
+from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
+
+_ROOM = 1_000_000  # bytes that SQLite needs to open a file: its log's index alone takes 32 KB
 
 
 class Kind(StrEnum):
@@ -73,8 +76,17 @@ def status(path: Path, kind: Kind) -> Status:
         finally:
             raw.close()
     except driver.DatabaseError as error:
-        raise DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup") from error
+        raise unreadable(path, error) from error
     return Status(path, version, needed)
+
+
+def unreadable(path: Path, error: Exception) -> StoreError:
+    """Why a file cannot be opened: what its disk does to it is no fault of the file, which may be sound."""
+    if isinstance(error, driver.OperationalError) and ("full" in str(error) or "disk I/O" in str(error)):
+        full = shutil.disk_usage(path.parent).free < _ROOM
+        why = "its disk is full: free some space" if full else "its disk gives errors: look at the system's log"
+        return DatabaseFull(f"{path} cannot be opened ({error}); {why}, then try again. The file was not changed")
+    return DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup")
 
 
 def prepare(path: Path, kind: Kind) -> None:

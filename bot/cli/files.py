@@ -19,7 +19,7 @@ from memory import backups, erasure_ledger
 from memory.clock import utc_now
 from memory.constellation import registered, require
 from memory.database import driver
-from memory.errors import DatabaseCorrupt, DatabaseOutdated, DatabaseTooNew, FolderLocked, StoreError
+from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, FolderLocked, StoreError
 from memory.folder import DataFolder
 from memory.migrations import Kind, check, migrate, migrations, status
 
@@ -139,7 +139,7 @@ def _files(config: Config) -> list[File]:
 def _examined(path: Path, kind: Kind) -> File:
     try:
         found = status(path, kind)
-    except DatabaseCorrupt as error:
+    except (DatabaseCorrupt, DatabaseFull) as error:
         return File(path, kind, error=error)
     try:
         check(found)
@@ -164,7 +164,7 @@ def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
         return file, []
     try:
         return file, registered(folder.path)
-    except DatabaseCorrupt as error:
+    except (DatabaseCorrupt, DatabaseFull) as error:
         return replace(file, error=error), []
 
 

@@ -1,6 +1,7 @@
 """Migrations: what a fresh, an older, a newer and an edited file come to, and what stands after an interruption."""
 
 import hashlib
+import shutil
 import stat
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ import pytest
 
 from memory import migrations
 from memory.database import Rows, as_dict, connect, driver
-from memory.errors import DatabaseCorrupt, DatabaseOutdated, DatabaseTooNew
+from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
 from memory.migrations import Kind, Migration, migrate, prepare, status
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 250_000, tzinfo=UTC)
@@ -231,3 +232,17 @@ def test_a_migrated_file_remembers_the_text_it_was_made_with(path: Path, kind: K
     ]
     assert found == made
     assert status(path, kind).version == status(path, kind).needed == len(made)
+
+
+@pytest.mark.parametrize(("free", "why"), [(0, "its disk is full: free some space"), (10**9, "its disk gives errors")])
+def test_what_the_disk_does_is_not_laid_to_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, why: str
+) -> None:
+    def refused(_path: Path, *, read_only: bool) -> None:
+        raise driver.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(migrations, "connect", refused)
+    monkeypatch.setattr(migrations.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, free))
+    with pytest.raises(DatabaseFull, match=why) as caught:
+        migrations.status(tmp_path / "global.db", Kind.GLOBAL)
+    assert "backup" not in str(caught.value)

@@ -16,6 +16,7 @@ from memory.errors import StoreError
 
 _LONGEST_UNASKED = 300
 """A statement that is kept without being asked is short; nobody's essay is mined."""
+_LONGEST_ITEM = 60  # characters of a line that is one of a list
 _TRAILING = " \t\n.!。！…"
 _CALLED = re.compile(
     r"\s{0,8}(?:(?:<@[!&]?\d{1,25}>|@[\w.-]{1,40}|carina|カリーナ)[\s,:;.!?、。！？]{0,8}){1,5}", re.IGNORECASE
@@ -172,14 +173,18 @@ def _long(said: str, text: str, language: Language, now: datetime) -> Intent:
 
 def _read(text: str, language: Language, now: datetime) -> Iterator[Intent]:
     """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact."""
-    fact, fact_end, before = "", 0, ""
+    fact, fact_end, before, kept = "", 0, "", False
+    text = _unbroken(text, language, now)
     for start, end in sentences(text):
         intent = classify(text[start:end], language, now)
         if before and intent == Say("remember_what"):
             intent = Remember(before)
+        if kept and intent == Say("remember_what"):
+            continue  # "My key is in the drawer. Please remember that.": it is remembered
+        kept = isinstance(intent, Remember)
         before = text[start:end].strip(_TRAILING) if isinstance(intent, Statement) else ""
         if fact and isinstance(intent, Statement):
-            fact += text[fact_end:end]
+            fact += text[fact_end:end].replace("\n", " ")
             fact_end = end
             continue
         if fact:
@@ -195,6 +200,44 @@ def _read(text: str, language: Language, now: datetime) -> Iterator[Intent]:
         yield Remember(fact.strip(_TRAILING))
 
 
+def _unbroken(text: str, language: Language, now: datetime) -> str:
+    """Lines put together where one goes on in the next: a fact to remember that is not whole yet, and a list."""
+    lines, listing, gap = [""], False, " " if language.grammar.spaced else ""
+    for line in text.split("\n"):
+        last, said = lines[-1].rstrip(), line.strip()
+        if said and last and _goes_on(last, said, language, now):
+            lines[-1], listing = f"{last}{gap}{said}", True
+        elif said and listing and _is_item(said, language, now):
+            lines[-1] = f"{last}, {said}"
+        else:
+            lines.append(line)
+            listing = False
+    return "\n".join(lines[1:])
+
+
+def _goes_on(last: str, said: str, language: Language, now: datetime) -> bool:
+    """Whether a line is no whole thought without the next one."""
+    if last.endswith((":", "：")):
+        return _is_item(said, language, now)
+    intent = classify(last, language, now)
+    wanted = intent.fact if isinstance(intent, Remember) and intent.asked else ""
+    is_open = intent == Say("remember_what") or (isinstance(intent, Ask) and _asks_to_remember(last, language))
+    if not is_open and not (wanted and language.patterns.open.search(wanted)):
+        return False
+    joined = f"{last} {said}" if language.grammar.spaced else last + said
+    return isinstance(classify(joined, language, now), Remember)
+
+
+def _asks_to_remember(sentence: str, language: Language) -> bool:
+    return any(remember.match(sentence) for remember in language.patterns.remember)
+
+
+def _is_item(said: str, language: Language, now: datetime) -> bool:
+    """Whether a line is one of a list: a few words that are nothing by themselves."""
+    few = len(said) <= _LONGEST_ITEM and said[-1] not in "?？!！。"
+    return few and isinstance(classify(said, language, now), Statement)
+
+
 def _questions(asked: str, language: Language) -> Iterator[Ask]:
     """The questions of one sentence ("what's my name and where do I live?")."""
     parts = language.patterns.further.split(asked)
@@ -203,7 +246,8 @@ def _questions(asked: str, language: Language) -> Iterator[Ask]:
 
 def _ending(sentence: str) -> str:
     last = sentence.rstrip()[-1:]
-    return last if last in (".", "!", "。", "！") else ""
+    mark = last if last in (".", "!", "。", "！") else ""
+    return f"{mark} " if sentence.endswith("\n") else mark
 
 
 def classify(sentence: str, language: Language, now: datetime) -> Intent:

@@ -126,6 +126,8 @@ class Patterns:
     """An order that may end with a question mark."""
     bare: re.Pattern[str]
     """A thing of which nothing is said ("my birthday"); it is asked about rather than stored."""
+    open: re.Pattern[str]
+    """How a fact ends that is not whole yet ("my dentist is"): it goes on in the next line."""
     forget: tuple[re.Pattern[str], ...]
     """Group "what"."""
     forget_all: re.Pattern[str]

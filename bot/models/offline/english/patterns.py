@@ -49,6 +49,10 @@ PATTERNS = Patterns(
     ),
     polite=pattern(r"(?:(?:hey|hi|hello) \w{1,30}[,!]? )?(?:please )?(?:can|could|will|would) you\b"),
     bare=whole(r"(?:my|our) [\w'-]{1,40}(?: [\w'-]{1,40})?"),
+    open=anywhere(
+        r"\b(?:is|are|was|were|am|be|called|named|has|have|likes?|lives?|that|the|an?|my|our|his|her|their|on|in|at|to|of|"
+        r"and|or|with|for|from|by)\W{0,3}$"
+    ),
     forget=(
         pattern(
             rf"{_ASKING}(?:forget|delete|erase|remove)"

@@ -40,6 +40,10 @@ PATTERNS = Patterns(
     ),
     polite=pattern(r"(?:bitte )?(?:kannst|könntest|würdest|magst) du\b"),
     bare=whole(r"(?:mein|unser)\w{0,2} [\w-]{1,40}(?: merken)?"),
+    open=anywhere(
+        r"\b(?:ist|sind|war|waren|heißt|heissen|heißen|hat|haben|mag|wohnt|dass|der|die|das|den|dem|ein\w{0,2}|mein\w{0,2}|"
+        r"in|im|am|an|auf|bei|zu|zum|zur|von|vom|und|oder|mit|für|nach)\W{0,3}$"
+    ),
     forget=(
         pattern(
             rf"{_POLITE}(?:vergiss|vergesse|vergessen|lösche?|löschen|streiche?|entferne?)(?: bitte)?,?"

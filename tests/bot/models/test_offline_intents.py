@@ -1,0 +1,35 @@
+"""How a message is read without a model: what lines, and sentences, belong together."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.models.offline.intents import Remember, Say, understand
+from bot.models.offline.text import detect
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("remember that my dentist is\non Elm Street", ["my dentist is on Elm Street"]),
+        ("remember that my boss\nis called Tom", ["my boss is called Tom"]),
+        ("remember that\nmy cat is called Minka", ["my cat is called Minka"]),
+        ("remember that my list is\nmilk\neggs", ["my list is milk, eggs"]),
+        ("merk dir, dass mein Zahnarzt\nin der Ulmenstraße ist", ["dass mein Zahnarzt in der Ulmenstraße ist"]),
+        ("merk dir, dass meine Liste\nMilch und Brot ist", ["dass meine Liste Milch und Brot ist"]),
+        ("覚えて、私の猫は\nタマです", ["私の猫はタマです"]),
+        ("remember milk\nremember eggs", ["milk", "eggs"]),
+        ("remember that my dentist is on Elm Street\nwhere is my dentist?", ["my dentist is on Elm Street"]),
+        ("remember this: my locker is 12\nremind me tomorrow at 9 to call Tom", ["my locker is 12"]),
+        ("remember my cat\nwhat time is it?", []),
+        ("My car key is in the drawer. Please remember that.", ["My car key is in the drawer"]),
+        ("Mein Schlüssel liegt in der Schublade. Merk dir das bitte.", ["Mein Schlüssel liegt in der Schublade"]),
+        ("鍵は引き出しにあります。覚えてください。", ["鍵は引き出しにあります"]),
+    ],
+)
+def test_what_is_one_fact_is_kept_as_one(text: str, facts: list[str]) -> None:
+    found = understand(text, detect(text), NOW)
+    assert [each.fact for each in found if isinstance(each, Remember)] == facts
+    assert Say("remember_what") not in found
