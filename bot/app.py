@@ -34,6 +34,7 @@ from bot.houses import Answering, open_house
 from bot.idling import IdleWatch
 from bot.kit import Kit, Limits, OwnersSide
 from bot.lane import Patience
+from bot.mcp.opening import NoServers, Servers, open_servers
 from bot.notices import Notices
 from bot.operations import Operations
 from bot.packaging import package, too_long
@@ -78,6 +79,7 @@ class App:
     damage: DamageWatch
     compactor: Compactor
     idling: IdleWatch
+    mcp: Servers
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
@@ -111,6 +113,7 @@ class App:
                 listening.append(tasks.create_task(self.desks.schedule.run(), name="jobs"))
                 listening.append(tasks.create_task(self.compactor.run(), name="compaction"))
                 listening.append(tasks.create_task(self.idling.run(), name="idle agents"))
+                listening.append(tasks.create_task(self.mcp.run(), name="MCP servers"))
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -141,6 +144,7 @@ class _Ground:
     thinking: Thinking
     embedding: Embedding
     events: Broadcast
+    mcp: Servers = field(default_factory=NoServers)
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     """By source; filled last: front ends are given what acts through the router."""
     emergency: EmergencyHaltTool = field(default_factory=EmergencyHaltTool)
@@ -173,6 +177,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             DamageWatch(ground.constellations, house.id, house.notices, clock, desks.approvals.resume),
             compactor,
             IdleWatch(ground.constellations, house.id, clock, config.activity.kept(), desks.schedule.changed),
+            ground.mcp,
         )
         summarising = Summarising(ground.constellations, Background.of(kit), config.schedule.zone_name())
         summarising = replace(summarising, model=config.model.upkeep, enabled=config.schedule.summaries)
@@ -188,7 +193,8 @@ async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _
     constellations = await stack.enter_async_context(opening)
     house, answering = await open_house(config, constellations, PersonId(PERSON), clock)
     embedding = await stack.enter_async_context(open_embedding(config, constellations, house))
-    return _Ground(config, clock, folder, constellations, house, answering, thinking, embedding, Broadcast())
+    mcp = await open_servers(config, Redactor(config.secrets()).text)
+    return _Ground(config, clock, folder, constellations, house, answering, thinking, embedding, Broadcast(), mcp)
 
 
 async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
@@ -233,16 +239,19 @@ def _desk(ground: _Ground, halt: Halt, kit: Kit) -> Desk:
     desk = Desk(ground.constellations, ground.house, ground.config.model.default, ground.clock)
     desk.standings, desk.unset = ground.thinking.standings, ground.config.unset()
     desk.embedding, desk.meaning = ground.embedding.words, ground.embedding.meaning
-    desk.halted, desk.toolset = lambda: halt.since, kit.tools
+    desk.halted, desk.toolset, desk.mcp = lambda: halt.since, kit.tools, ground.mcp.states
     return desk
 
 
 def _kit(ground: _Ground) -> Kit:
     config, limits, broker = ground.config, ground.config.limits, Broker(approval_terms(ground.config))
-    own = ground.emergency, *web_tools(config.web)
+    own, zone = (ground.emergency, *web_tools(config.web)), config.schedule.zone_name()
     return Kit(
         model=ground.thinking.choose,
-        tools=make_tools(ground.endpoints, *own, zone=config.schedule.zone_name(), selves=broker.terms.people.selves),
+        tools=make_tools(
+            ground.endpoints, *own, zone=zone, selves=broker.terms.people.selves, foreign=ground.mcp.tools
+        ),
+        ready=ground.mcp.ready,
         package=lambda source, text: package(text, ground.endpoints[source].split, ground.endpoints[source].form),
         too_long=lambda source, text: too_long(text, ground.endpoints[source].split, ground.endpoints[source].form),
         redact=Redactor(config.secrets()).text,
@@ -250,7 +259,7 @@ def _kit(ground: _Ground) -> Kit:
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=broker,
         budgets=configured_budgets(config),
-        owner=OwnersSide(_owner_notices(config).place, quiet_hours(broker.terms.people, config.schedule.zone_name())),
+        owner=OwnersSide(_owner_notices(config).place, quiet_hours(broker.terms.people, zone)),
         rates=_rates(config),
         watch=ground.events,
         meaning=ground.embedding.meaning,

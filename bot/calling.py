@@ -65,6 +65,7 @@ class Caller:
             await self._fail(call, material, refused.text, refused.rule)
             return
         try:
+            await self._kit.ready(material.agent, call.name)
             tool, arguments = self._kit.tools(material.agent).resolve(call)
             # Another agent's turn has its own limit.
             seconds = None if hasattr(tool, "hand") else self._kit.limits.tool_seconds
@@ -188,7 +189,7 @@ class Caller:
         def work(tx: Tx) -> None:
             if spend:
                 self._spend(tx, use.call, about)
-            self._add_result(tx, about, use.call, outcome, effect=effect)
+            self._add_result(tx, about, use.call, outcome, effect=effect, ok=outcome.ok)
 
         await self._db.write(_TOOL_END, work)
 

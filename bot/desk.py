@@ -62,6 +62,8 @@ class ServiceStatus:
     """Since when everything is halted; empty when nothing is."""
     embedding: str = ""
     """How the embedder stands, in words."""
+    mcp: Mapping[str, str] = field(default_factory=dict)
+    """How each MCP server stands, in words."""
 
     def lines(self) -> list[str]:
         """For a person: one line for each part, then the numbers."""
@@ -71,6 +73,7 @@ class ServiceStatus:
             *(f"{part}: not configured (set {setting})" for part, setting in self.unset.items()),
             *(f"model {model.model}: {model.words}" for model in self.models),
             *([f"embedding: {self.embedding}"] if self.embedding else []),
+            *(f"MCP server {name}: {words}" for name, words in self.mcp.items()),
             *(f"agent {name}: {model}" for name, model in self.agents),
             *(f"memory: {words}" for words in self.damage),
             f"{self.waiting} waiting for an answer, {self.unsent} to be sent, {self.dead} given up",
@@ -93,6 +96,7 @@ class ServiceStatus:
             "not_configured": dict(self.unset),
             "models": models,
             "embedding": self.embedding,
+            "mcp": dict(self.mcp),
             "agents": dict(self.agents),
             "waiting": self.waiting,
             "unsent": self.unsent,
@@ -122,6 +126,8 @@ class Desk:
         """Since when everything is halted, empty when nothing is."""
         self.embedding: Callable[[Rows], str] = lambda _rows: ""
         """Words on how the embedder stands, and how much waits for it in this constellation."""
+        self.mcp: Callable[[], Mapping[str, str]] = dict
+        """Words on how each MCP server stands."""
         self.meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
         """What finds rows of like meaning to a text."""
         self.toolset: Callable[[Agent], Toolset] = lambda _agent: Toolset()
@@ -147,6 +153,7 @@ class Desk:
             damage=tuple(each.words for each in damage),
             halted=self.halted(),
             embedding=embedding,
+            mcp=self.mcp(),
             **counts,
         )
 

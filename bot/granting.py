@@ -10,7 +10,7 @@ from bot import policy
 from bot.approving import grant_data
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
-from bot.tools.base import Toolset
+from bot.tools.base import Tool, Toolset
 from memory import agents, grants
 from memory.agents import Agent
 from memory.audience import OWNER, Audience, Scope, parse_audience
@@ -79,18 +79,20 @@ class Granting:
             raise UserError("Say what is allowed: a tool or a block, one of them.")
         pattern = _pattern(wanted.arguments)
         if wanted.block:
-            self._require_fields(agent, "context", pattern)
+            self._having(agent, "context", pattern)
             return Kind.EDIT, f"{agent.id}/{wanted.block}", pattern
-        self._require_fields(agent, wanted.tool, pattern)
-        return Kind.TOOL, wanted.tool, pattern
+        tool = self._having(agent, wanted.tool, pattern)
+        return Kind.TOOL, policy.subject(tool.name, tool.caution), pattern
 
-    def _require_fields(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> None:
+    def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
+        """The agent's tool of that name, which takes these arguments. Raises UserError."""
         known = self.tools(agent).tools
         if tool not in known:
             raise UserError(f"{agent.name} has no tool {tool!r}; it has: {', '.join(sorted(known))}.")
-        fields = known[tool].arguments.model_fields
+        fields = known[tool].arguments.named()
         if unknown := sorted(set(pattern) - set(fields)):
             raise UserError(f"{tool} takes no {', '.join(unknown)}; it takes: {', '.join(fields)}.")
+        return known[tool]
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""

@@ -53,6 +53,10 @@ def anything_fits(_source: str, _text: str) -> str:
     return ""
 
 
+async def all_there(_agent: Agent, _call: str) -> None:
+    """Which tools there are is known from the beginning."""
+
+
 async def nothing_leaves(_database: Database, _material: Material) -> bool:
     """Conversations stay as they are."""
     return False
@@ -81,5 +85,8 @@ class Kit:
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
     """How what is written in blocks is kept."""
     watch: events.Watch = events.unwatched
+    ready: Callable[[Agent, str], Awaitable[None]] = all_there
+    """(agent, name of the tool to be called, or "") -> waits a while for tools that others offer to be known as they
+    are now."""
     shrink: Callable[[Database, Material], Awaitable[bool]] = nothing_leaves
     """Compacts the conversation of a turn for which a model takes no more; whether anything left its view."""

@@ -22,8 +22,9 @@ _QUIET = (
 )
 """Libraries whose information lines (requests with their URLs, gateway chatter) are left out; warnings stay."""
 
-_SILENT = ("discord.client",)
-"""A traceback for every try to connect anew, and words about voice; the Discord source says how it stands itself."""
+_SILENT = ("discord.client", "mcp")
+"""A traceback for every try to connect anew, for every odd answer, and words about voice; who uses them says how it
+stands."""
 
 log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(_NAME)
 

@@ -197,6 +197,15 @@ class Caution:
     asks: Asks = "never"
     bound: tuple[str, ...] | None = None
     once_only: bool = False
+    edition: str = ""
+    """What somebody else says the tool does, as a digest: a yes is for that and no other. Empty for ours."""
+    goes_to: str = ""
+    """Who is told what the call says, in words; empty for nobody outside."""
+
+
+def subject(tool: str, caution: Caution) -> str:
+    """What a yes to calls of a tool is for."""
+    return f"{tool}@{caution.edition}" if caution.edition else tool
 
 
 def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution) -> Need | None:
@@ -214,7 +223,8 @@ def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution
         reason = f"{tool} could carry out of here what not everybody may know"
     else:
         return None
-    return Need(Kind.TOOL, tool, reason, once_only=caution.once_only)
+    reason += f", and what it is given goes to {caution.goes_to}" if caution.goes_to else ""
+    return Need(Kind.TOOL, subject(tool, caution), reason, once_only=caution.once_only)
 
 
 class Change(StrEnum):

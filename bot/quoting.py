@@ -19,6 +19,12 @@ def plain(text: str) -> str:
     return _HEADS.sub(r"\1\\[", text) if "[" in text else text
 
 
+def quoted(source: str, text: str) -> str:
+    """Words from outside, as data: no line or tag inside looks like one of the platform's."""
+    from_ = source.replace('"', "%22").replace("<", "%3C")
+    return f'<quoted from="{from_}">\n{plain(text)}\n</quoted>'
+
+
 def estimate_tokens(text: str) -> int:
     """A guess where no provider counts: 3.6 characters a token, 1.1 tokens a CJK character (measured averages)."""
     wide = 0 if text.isascii() else len(_WIDE.findall(text))

@@ -152,6 +152,7 @@ class TurnRunner:
     # ------------------------------------------------------------------ thinking
 
     async def _think(self, material: Material, move: Think) -> Ending:
+        await self._kit.ready(material.agent, "")
         tools = self._kit.tools(material.agent)
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")

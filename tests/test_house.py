@@ -35,6 +35,9 @@ ONLY_IN = {
     "atproto_core": ("sources/bluesky/",),
     "atproto": ("sources/bluesky/",),
     "httpx": ("sources/bluesky/", "memory/embedding/", "bot/models/"),
+    "mcp": ("bot/mcp/",),
+    "mcp_types": ("bot/mcp/",),
+    "jsonschema": ("bot/mcp/",),
     "pydantic_settings": ("bot/config/",),
     "dotenv": ("bot/config/",),
 }

@@ -54,6 +54,7 @@ def _idle(config: Config, folder: DataFolder) -> tuple[dict[str, Any], StoreErro
         "not_configured": unset,
         "models": [{"model": name, "state": "not asked yet", "words": _IDLE} for name in names],
         "embedding": embedding,
+        "mcp": dict.fromkeys(config.mcp, _IDLE),
         "agents": agents,
         "lines": [
             *(f"database: {file.problem}" for file in files if file.problem),
@@ -61,6 +62,7 @@ def _idle(config: Config, folder: DataFolder) -> tuple[dict[str, Any], StoreErro
             *(f"{part}: not configured (set {setting})" for part, setting in unset.items()),
             *(f"model {name}: {_IDLE}" for name in names),
             f"embedding: {embedding}",
+            *(f"MCP server {name}: {_IDLE}" for name in config.mcp),
             *(f"agent {name}: {model}" for name, model in agents.items()),
         ],
     }

@@ -1,5 +1,6 @@
 """What is wrong with groups that no table can know by itself: each problem names both that contradict each other."""
 
+import json
 from collections.abc import Iterator, Sequence
 
 from bot.config.problems import nearest
@@ -16,6 +17,28 @@ def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) ->
         yield from _members(key, group, agents)
         yield from _named(key, group)
         yield from _votes(key, group)
+
+
+def default_problems(file: str, default: Sequence[str]) -> Iterator[str]:
+    """What is wrong when not exactly one group, of the names in `default`, is the default."""
+    if len(default) != 1:
+        found = ", ".join(f'"{name}"' for name in default) or "none"
+        yield f"{file}: groups: found {found} with default = true; expected exactly one: it answers where no other does"
+
+
+def example_groups(file: str, agents: Sequence[str]) -> str:
+    """What is wrong when several agents stand in no group, and tables that would do."""
+    lines = [
+        f"{file}: groups: found none for {len(agents)} agents; expected a table [[groups]] for each, which says where "
+        f"it answers, and default = true in the one that answers everywhere else. For example, add to {file}:"
+    ]
+    for number, agent in enumerate(agents):
+        where = (
+            f'places = ["discord:{123456789012345677 + number}"]  # the id of a channel' if number else "default = true"
+        )
+        name = json.dumps(agent, ensure_ascii=False)
+        lines += ["", "[[groups]]", f"name = {name}", f"members = [{name}]", where]
+    return "\n".join(f"    {line}" if line and number else line for number, line in enumerate(lines))
 
 
 def _shared_places(file: str, groups: Sequence[Group]) -> Iterator[str]:

@@ -20,6 +20,8 @@ _WORDS = (
     (r"^a (?=[aeioAEIO])", "an "),
 )
 """Python's words, and TOML's for the same."""
+_GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
+"""Keys where somebody may write a secret instead of the name of the variable that holds it."""
 _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
 
 
@@ -72,6 +74,8 @@ def file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
         return f"{key}: unknown key; {nearest(name, model.model_fields if model else ())}"
     if item["type"] == "missing":
         return f"{key}: missing; this key is needed"
+    if _GIVEN.match(key):
+        return f"{key}: found another value; {expected(item)}"
     return f"{key}: found {shown(item['input'])}; {expected(item)}"
 
 

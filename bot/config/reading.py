@@ -1,7 +1,6 @@
 """Reading the environment, `.env` and the file, and putting them together."""
 
 import importlib.util
-import json
 import os
 import re
 import tomllib
@@ -17,7 +16,8 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource
 from bot.config.bluesky import BlueskySettings, check_handle
 from bot.config.dreams import Dreams
 from bot.config.folders import folder_problem, located
-from bot.config.groups import group_problems
+from bot.config.groups import default_problems, example_groups, group_problems
+from bot.config.mcp import McpServer, agent_problems, server_problems, variables
 from bot.config.problems import environment_problem, file_problem, nearest, shown
 from bot.config.section import Section
 from bot.config.sections import (
@@ -106,6 +106,9 @@ class Config(Section):
     activity: Activity
     limits: Limits
     web: Web
+    mcp: Mapping[str, McpServer]
+    mcp_secrets: Mapping[str, SecretStr]
+    """What servers are given, by the name of the variable that holds it."""
     budgets: Budgets
     discord_token: SecretStr | None
     discord_owner: str
@@ -173,7 +176,9 @@ class Config(Section):
     def secrets(self) -> tuple[str, ...]:
         """Every secret's value, for redaction."""
         held = [*self.keys.values(), *filter(None, (self.discord_token, self.bluesky_password, self.embedding_key))]
-        passwords = [urlsplit(url).password for url in (self.openai_base_url, self.embedding_base_url)]
+        urls = self.openai_base_url, self.embedding_base_url, *(server.url for server in self.mcp.values())
+        passwords = [urlsplit(url).password for url in urls]
+        held += self.mcp_secrets.values()
         return (*(secret.get_secret_value() for secret in held), *filter(None, passwords))
 
 
@@ -194,8 +199,8 @@ def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
     if why := folder_problem(home):
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
     if environment and settings:
-        config = _compose(environment, settings, home, path)
-        problems += [*problems_of(config), *_check_bluesky(config), *_check_embedding(config)]
+        config = _compose(environment, settings, (home, path), given)
+        problems += [*problems_of(config), *_check_bluesky(config), *_check_embedding(config), *_check_mcp(config)]
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
@@ -204,7 +209,8 @@ def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
 
 def problems_of(config: Config) -> list[str]:
     """What is wrong with agents, groups and models that stand together."""
-    return [*_check_groups(config), *_check_models(config)]
+    foreign = agent_problems(config.file.name, config.mcp, {agent.name: agent.tools for agent in config.agents})
+    return [*_check_groups(config), *_check_models(config), *foreign]
 
 
 def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
@@ -263,7 +269,10 @@ def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings 
     return None
 
 
-def _compose(environment: Environment, settings: FileSettings, home: Path, path: Path) -> Config:
+def _compose(
+    environment: Environment, settings: FileSettings, paths: tuple[Path, Path], given: Mapping[str, str]
+) -> Config:
+    """Put together what was read; `paths` are the data folder and the file."""
     named = {"default": environment.model, "fallback": environment.fallback}
     chosen = {key: value for key, value in named.items() if value is not None}
     keys = {provider: getattr(environment, f"{provider}_key") for provider in KEY_OF_PROVIDER}
@@ -271,8 +280,9 @@ def _compose(environment: Environment, settings: FileSettings, home: Path, path:
     return Config.model_construct(
         **{
             **sections,
-            "home": home,
-            "file": path,
+            "home": paths[0],
+            "file": paths[1],
+            "mcp_secrets": {name: SecretStr(given[name]) for name in variables(settings.mcp) if name in given},
             "model": settings.model.model_copy(update=chosen),
             "groups": _complete(settings),
             "discord_token": environment.discord_token,
@@ -319,31 +329,10 @@ def _check_groups(config: Config) -> Iterator[str]:
     if not agents:
         yield f"{file}: agents: found none; expected at least one, or no agents key for the default one"
     elif not config.groups:
-        yield _example_groups(file, agents)
+        yield example_groups(file, agents)
     else:
-        yield from _check_default(file, [group.name for group in config.groups if group.default])
+        yield from default_problems(file, [group.name for group in config.groups if group.default])
     yield from group_problems(file, config.groups, agents)
-
-
-def _check_default(file: str, default: list[str]) -> Iterator[str]:
-    if len(default) != 1:
-        found = ", ".join(f'"{name}"' for name in default) or "none"
-        yield f"{file}: groups: found {found} with default = true; expected exactly one: it answers where no other does"
-
-
-def _example_groups(file: str, agents: list[str]) -> str:
-    """What is wrong when several agents stand in no group, and tables that would do."""
-    lines = [
-        f"{file}: groups: found none for {len(agents)} agents; expected a table [[groups]] for each, which says where "
-        f"it answers, and default = true in the one that answers everywhere else. For example, add to {file}:"
-    ]
-    for number, agent in enumerate(agents):
-        where = (
-            f'places = ["discord:{123456789012345677 + number}"]  # the id of a channel' if number else "default = true"
-        )
-        name = json.dumps(agent, ensure_ascii=False)
-        lines += ["", "[[groups]]", f"name = {name}", f"members = [{name}]", where]
-    return "\n".join(f"    {line}" if line and number else line for number, line in enumerate(lines))
 
 
 def _check_models(config: Config) -> Iterator[str]:
@@ -390,6 +379,10 @@ def _check_embedding(config: Config) -> Iterator[str]:
     if choice.model.startswith("openai:") and not choice.key and not choice.url:
         expected = "expected a key, or EMBEDDING_BASE_URL for a server that needs none"
         yield f'EMBEDDING_API_KEY: not set; {expected}, since EMBEDDING_MODEL is "{choice.model}"'
+
+
+def _check_mcp(config: Config) -> Iterator[str]:
+    return server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)
 
 
 def _installed(module: str) -> bool:

@@ -12,6 +12,7 @@ from pydantic import model_validator as validate_model
 
 from bot.config.bluesky import BlueskySettings
 from bot.config.dreams import Dreams
+from bot.config.mcp import McpServer, ServerName, is_foreign
 from bot.config.section import Section
 from bot.config.spending import Budgets
 from bot.config.values import (
@@ -28,6 +29,7 @@ from bot.config.values import (
     PlaceName,
     Seconds,
     TemplateName,
+    ToolName,
     check_cron,
     check_merge,
     check_model,
@@ -190,7 +192,7 @@ class Agent(Section):
     max_tokens: int | None = Field(default=None, ge=1)
     context_budget: int | None = Field(default=None, ge=1000)
     compaction: Strategy | None = None
-    tools: tuple[Label, ...] = TOOLS
+    tools: tuple[ToolName, ...] = TOOLS
     rules: tuple[ToolRule, ...] = ()
     blocks: tuple[Block, ...] = ()
     patrols: tuple[Patrol, ...] = ()
@@ -206,8 +208,8 @@ class Agent(Section):
     @validate_model(mode="after")
     def _tools_exist(self) -> "Agent":
         for tool in self.tools:
-            if tool not in TOOLS:
-                raise ValueError(f'tools among {", ".join(TOOLS)}, not "{tool}"')
+            if tool not in TOOLS and not tool.startswith("mcp:"):
+                raise ValueError(f'tools among {", ".join(TOOLS)}, or "mcp:<server>", not "{tool}"')
         return self
 
     @validate_model(mode="after")
@@ -219,7 +221,8 @@ class Agent(Section):
     @validate_model(mode="after")
     def _rules_name_tools(self) -> "Agent":
         for rule in self.rules:
-            if unknown := sorted(rule.named - set(self.tools) - FOLDER_TOOLS):
+            unknown = sorted(name for name in rule.named - {*self.tools} if not is_foreign(name, self.tools))
+            if unknown := [name for name in unknown if name not in FOLDER_TOOLS]:
                 known = ", ".join(self.tools)
                 raise ValueError(f'rules that name tools of this agent ({known}), not "{unknown[0]}"')
         return self
@@ -393,4 +396,5 @@ class FileSettings(Section):
     activity: Activity = Activity()
     limits: Limits = Limits()
     web: Web = Web()
+    mcp: Mapping[ServerName, McpServer] = {}
     budgets: Budgets = Budgets()

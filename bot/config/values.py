@@ -97,6 +97,13 @@ ModelName: TypeAlias = Annotated[str, AfterValidator(check_model)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
 Name: TypeAlias = Annotated[str, pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 to 64 characters on one line")]
 Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
+ToolName: TypeAlias = Annotated[
+    str,
+    pattern(
+        r"[A-Za-z0-9_-]{1,64}|mcp:[a-z][a-z0-9-]{0,23}(/[A-Za-z0-9_./-]{1,128})?",
+        'the name of a tool, "mcp:<server>" or "mcp:<server>/<tool>"',
+    ),
+]
 FileName: TypeAlias = Annotated[
     str, pattern(r"([A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}\.md)?", "the name of a Markdown file, such as heartbeat.md")
 ]

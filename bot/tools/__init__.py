@@ -1,10 +1,11 @@
 """The tools of agents."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from bot.config.sections import Web
+from bot.config.sections import FOLDER_TOOLS, TOOLS, Web
 from bot.rules import Rules
+from bot.tools.aliases import ALIASES
 from bot.tools.base import Tool, Toolset
 from bot.tools.bluesky import SOURCE as BLUESKY
 from bot.tools.bluesky import BlueskyTool
@@ -29,9 +30,18 @@ _BY_FOLDERS = {"": (), "read": ("file",), "read_write": ("file", "file_write")}
 """The tools that come with the folders of an agent, and go with them."""
 
 
+RESERVED = frozenset((*TOOLS, *FOLDER_TOOLS, *ALIASES, *(each.name for each in (DelegateTool, BallotTool, ChooseTool))))
+"""Names that no tool of somebody else may have."""
+
+
 def _alone(person: PersonId) -> tuple[PersonId, ...]:
     """Nobody has linked accounts."""
     return (person,)
+
+
+def _none(_agent: Agent) -> tuple[Tool, ...]:
+    """Nobody else offers tools."""
+    return ()
 
 
 def make_tools(
@@ -39,10 +49,12 @@ def make_tools(
     *more: Tool,
     zone: str = "UTC",
     selves: Callable[[PersonId], tuple[PersonId, ...]] = _alone,
+    foreign: Callable[[Agent], Iterable[Tool]] = _none,
 ) -> Callable[[Agent], Toolset]:
     """The tools there are, as a function that gives an agent those it has.
 
-    `zone` is that of people who named none, `selves` gives every account of somebody.
+    `zone` is that of people who named none, `selves` gives every account of somebody, `foreign` what somebody else
+    offers to an agent now.
     """
     memory = ContextTool(), RecallTool(), SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
@@ -52,8 +64,10 @@ def make_tools(
     bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints),)
 
     def tools(agent: Agent) -> Toolset:
-        there = (*usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)
-        return Toolset.of(there, (*agent.tools, *_BY_FOLDERS[agent.files]), Rules.of(agent).operations())
+        others = tuple(foreign(agent))
+        there = (*others, *usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)  # ours win
+        enabled = (*agent.tools, *(tool.name for tool in others), *_BY_FOLDERS[agent.files])
+        return Toolset.of(there, enabled, Rules.of(agent).operations())
 
     return tools
 

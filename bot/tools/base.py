@@ -7,7 +7,7 @@ the work to another agent's turn, which is stored with the beginning of the call
 """
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -40,6 +40,16 @@ class Arguments(BaseModel):
         """What the call looks for by meaning too; empty when it looks for nothing."""
         return ""
 
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """What a model is told of them."""
+        return cls.model_json_schema()
+
+    @classmethod
+    def named(cls) -> Collection[str]:
+        """What they are called."""
+        return cls.model_fields
+
 
 @dataclass(frozen=True)
 class ToolContext:
@@ -71,6 +81,8 @@ class Outcome:
     """How far what came may be trusted: the turn is trusted no further from then on."""
     folders: tuple[str, ...] = ()
     """The folders in which files were looked at or written."""
+    ok: bool = True
+    """Whether it did what was wanted, as far as whoever did it says."""
     forgets: bool = False
     """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
 
@@ -178,10 +190,10 @@ def _problem(found: dict[str, Any]) -> str:
     return f"{where}: {found['msg']}" if where else str(found["msg"])
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1_000)
 def _spec(name: str, description: str, arguments: type[Arguments], operations: tuple[str, ...]) -> ToolSpec:
     """Made once: pydantic takes half a millisecond for a schema."""
-    schema = arguments.model_json_schema()
+    schema = dict(arguments.json_schema())
     schema.pop("title", None)
     schema.pop("description", None)
     schema["properties"] = {field: _lean(part) for field, part in schema.get("properties", {}).items()}

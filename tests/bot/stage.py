@@ -23,6 +23,7 @@ from bot.events import TurnEvent
 from bot.houses import Answering, open_house
 from bot.kit import Kit, Limits, OwnersSide, words_alone
 from bot.lane import Patience
+from bot.mcp.opening import NoServers, Servers
 from bot.models.base import Model
 from bot.notices import Notices
 from bot.packaging import package, too_long
@@ -73,6 +74,8 @@ class Setting:
     limits: Limits = LIMITS
     tools: Sequence[Tool] = ()
     """Beside the real ones."""
+    mcp: Servers = field(default_factory=NoServers)
+    """Whose tools are offered too."""
     redact: Callable[[str], str] = str
     toml: str = ""
     rates: Rates = NO_LIMITS
@@ -245,7 +248,7 @@ async def _open_house(
 
 def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> Kit:
     """The parts of a turn; whoever is in `compactors` when something happens is told of it and asked."""
-    make = make_tools({SOURCE: platform, "bluesky": platform})
+    make = make_tools({SOURCE: platform, "bluesky": platform}, foreign=setting.mcp.tools)
 
     async def choose(agent: Agent) -> Model:
         setting.asked.append(agent)
@@ -277,5 +280,6 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compacto
         owner=OwnersSide(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),
         meaning=setting.meaning,
         watch=watch,
+        ready=setting.mcp.ready,
         shrink=shrink,
     )

@@ -361,6 +361,10 @@ def uncommented(name: str) -> str:
 
 def flat(data: object, path: str = "") -> Iterator[str]:
     match data:
+        case dict() if path == "mcp":  # its keys are names
+            for table in data.values():
+                for name, value in table.items():
+                    yield from flat(value, f"{path}.{name}")
         case dict() if data and path not in ("discord.modes", SCHEMA, COMPACTION):
             for name, value in data.items():
                 yield from flat(value, f"{path}.{name}" if path else name)
@@ -404,7 +408,7 @@ def test_the_documentation_names_every_setting_and_no_other() -> None:
     tables: list[str] = []
     for line in (ROOT / "docs" / "configuration.md").read_text("utf-8").splitlines():
         if line.startswith("#"):
-            tables = re.findall(r"`\[+([a-z._]+)\]+`", line) or [""]
+            tables = re.findall(r"`\[+([a-z._]+?)(?:\.<name>)?\]+`", line) or [""]
         elif found := re.match(r"\| `(\w+)` \|", line):
             documented |= {f"{table}.{found[1]}".lstrip(".") for table in tables}
     assert documented == {*keys_of(FileSettings), *variables()}

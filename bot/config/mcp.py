@@ -1,0 +1,106 @@
+"""The tables [mcp.<name>]: servers of the Model Context Protocol whose tools agents may be given."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, TypeAlias
+
+from pydantic import Field, SecretStr
+from pydantic import model_validator as validate_model
+
+from bot.config.problems import nearest
+from bot.config.section import Section, pattern
+from bot.config.values import Seconds, check_url
+from bot.policy import Asks
+
+PREFIX = "mcp:"
+
+ServerName: TypeAlias = Annotated[
+    str, pattern(r"[a-z][a-z0-9-]{0,23}", "a name of small letters, digits and -, at most 24, a letter first")
+]
+"""Without an underscore: what stands before the first one in a tool's name is its server, so no two can be confused."""
+Variable: TypeAlias = Annotated[
+    str, pattern(r"[A-Za-z_][A-Za-z0-9_]{0,127}", "the name of an environment variable, not its value")
+]
+HeaderName: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9-]{1,64}", "the name of an HTTP header")]
+
+
+class McpServer(Section):
+    """One server: a command that is run (stdio), or a URL that is asked (streamable HTTP)."""
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[Variable, Variable] = {}
+    """Variables of the process, each with the name of the variable here that has its value."""
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[HeaderName, Variable] = {}
+    """HTTP headers, each with the name of the variable here that has its value."""
+    tools: tuple[str, ...] = ()
+    """Those of its tools that are offered at all; none named: all."""
+    ask: Asks = "always"
+    ask_tools: Mapping[str, Asks] = {}
+    """The same for single tools, by the server's names for them."""
+    read_only: tuple[str, ...] = ()
+    """Tools of which the owner knows that they change nothing."""
+    seconds: Seconds = 30
+    connect_seconds: Annotated[float, Field(gt=0, le=120)] = 10
+
+    @validate_model(mode="after")
+    def _one_way(self) -> "McpServer":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("either a command to run or a url to ask")
+        if self.url:
+            check_url(self.url)
+        if wrong := [key for key in ("args", "env", "cwd") if self.url and getattr(self, key)]:
+            raise ValueError(f"no {wrong[0]} beside a url")
+        if self.command and self.headers:
+            raise ValueError("no headers beside a command")
+        return self
+
+    @validate_model(mode="after")
+    def _named_tools_are_offered(self) -> "McpServer":
+        named = (*self.ask_tools, *self.read_only)
+        if self.tools and (unknown := [tool for tool in named if tool not in self.tools]):
+            raise ValueError(f'ask_tools and read_only that name tools of the list tools, not "{unknown[0]}"')
+        return self
+
+    def asks(self, tool: str) -> Asks:
+        """Whether calls of a tool, by the server's name for it, ask first."""
+        return self.ask_tools.get(tool, self.ask)
+
+
+def variables(servers: Mapping[str, McpServer]) -> frozenset[str]:
+    """The variables that these servers name, whose values are secrets."""
+    return frozenset(name for each in servers.values() for name in (*each.env.values(), *each.headers.values()))
+
+
+def is_foreign(name: str, tools: Sequence[str]) -> bool:
+    """Whether a call of that name would go to a server that is among an agent's tools."""
+    server, _, rest = name.partition("_")
+    return bool(rest) and any(tool.startswith(PREFIX) and tool[len(PREFIX) :].split("/")[0] == server for tool in tools)
+
+
+def server_problems(
+    file: str, servers: Mapping[str, McpServer], secrets: Mapping[str, SecretStr], most_seconds: float
+) -> Iterator[str]:
+    """What is wrong with the servers of a file, one line each; `secrets` are the variables that are set."""
+    for name, server in servers.items():
+        for key, given in (("env", server.env), ("headers", server.headers)):
+            for target, variable in given.items():
+                if variable not in secrets:
+                    found = f'found the variable "{variable}", which is not set'
+                    yield f"{file}: mcp.{name}.{key}.{target}: {found}; set it in the environment or in .env"
+        if server.seconds > most_seconds:
+            yield (
+                f"{file}: mcp.{name}.seconds: found {server.seconds:g}; expected at most limits.tool_seconds, "
+                f"which is {most_seconds:g}"
+            )
+
+
+def agent_problems(file: str, servers: Mapping[str, McpServer], agents: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Which tools of agents are of no server that there is; `agents` are their tools by name."""
+    for agent, tools in agents.items():
+        for tool in tools:
+            server = tool[len(PREFIX) :].split("/")[0]
+            if tool.startswith(PREFIX) and server not in servers:
+                known = nearest(server, servers) if servers else f"{file} has no table [mcp.{server}]"
+                yield f'{file}: agents["{agent}"].tools: found "{tool}", which is no server; {known}'

@@ -1,0 +1,166 @@
+"""What a server says of its tools, made fit to be shown to a model. Pure.
+
+All of it is somebody else's text: it is flattened, bounded, and cannot take the name of another tool. A schema is
+reduced to what providers take, since one that they refuse would make every request fail that names it.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from sources.text import one_line
+
+MOST_TOOLS = 64
+"""Of one server; every prompt pays for them."""
+_LONGEST_NAME = 64  # of a function that providers take
+_DESCRIPTION = 1_000
+_NOTE = 300  # characters of an argument's description
+_LONGEST_SCHEMA = 8_000  # characters of JSON
+_DEEPEST = 12
+_ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # names of arguments that providers take
+_DIGEST = 24  # hexadecimal digits: 96 bits, so that no other description can be made to fit
+_KEPT = frozenset(
+    (
+        *("type", "properties", "required", "items", "prefixItems", "enum", "const", "anyOf", "oneOf", "allOf", "not"),
+        *("additionalProperties", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minItems", "maxItems", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties"),
+        *("default", "description", "format", "$ref", "$defs", "definitions"),
+    )
+)
+"""Keywords that a model is shown. Patterns are not: the server checks them itself."""
+_TOP = ("type", "properties", "required", "additionalProperties", "$defs", "definitions")
+"""Those that providers take at the top."""
+_TABLES = ("properties", "$defs", "definitions")
+"""Keywords whose keys are names and not keywords."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One tool as a server lists it. `schema` is of its arguments; `hints` is what else it says of the tool."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    hints: Mapping[str, Any]
+
+    @property
+    def destructive(self) -> bool:
+        """Whether the server says so; that it is not is not believed."""
+        return self.hints.get("destructiveHint") is True
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One tool as it is offered: `tool` is the server's name for it, `edition` a digest of all that was said of it."""
+
+    name: str
+    tool: str
+    description: str
+    schema: Mapping[str, Any]
+    edition: str
+    destructive: bool = False
+
+
+def offers(
+    server: str, target: str, listed: Iterable[Listed], wanted: Collection[str], reserved: Collection[str]
+) -> tuple[tuple[Offer, ...], tuple[str, ...]]:
+    """The tools of a server that can be offered, and why others of those that are wanted cannot, in words.
+
+    `target` is what the server is (a URL, a command); `wanted` names the tools to offer, none: all.
+    """
+    found: dict[str, Offer] = {}
+    problems = []
+    every = list(listed)
+    for each in every:
+        if wanted and each.name not in wanted:
+            continue
+        shown = one_line(each.name, _LONGEST_NAME)
+        if len(found) == MOST_TOOLS:
+            problems.append(f"{shown}: it is more than {MOST_TOOLS} tools; name those that are wanted in tools")
+            continue
+        try:
+            offer = _offer(server, target, each, {*reserved, *found})
+        except ValueError as error:
+            problems.append(f"{shown}: {error}")
+        else:
+            found[offer.name] = offer
+    names = {each.name for each in every}
+    problems += [
+        f"{one_line(tool, _LONGEST_NAME)}: the server has no such tool" for tool in wanted if tool not in names
+    ]
+    return tuple(found.values()), tuple(problems)
+
+
+def _offer(server: str, target: str, listed: Listed, taken: Collection[str]) -> Offer:
+    """Raises ValueError with words that hold nothing of what the server said."""
+    name = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
+    if not listed.name or len(name) > _LONGEST_NAME:
+        raise ValueError(f"with its server's name it has more than {_LONGEST_NAME} characters")
+    if name in taken:
+        raise ValueError(f"another tool is called {name}")
+    said = one_line(listed.description, _DESCRIPTION) or "It does not say what it does."
+    description = f"A tool of the MCP server {server}. What it says of itself: {said}"
+    schema = _schema(listed.schema)
+    return Offer(name, listed.name, description, schema, _digest(target, listed), listed.destructive)
+
+
+def _digest(target: str, listed: Listed) -> str:
+    said = [target, listed.name, listed.description, listed.schema, listed.hints]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:_DIGEST]
+
+
+def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema as a model is shown it. Raises ValueError where it is none that providers would take."""
+    if given.get("type", "object") != "object":
+        raise ValueError("its arguments are no object")
+    reduced = _reduced(given, 0)
+    shown = {key: reduced[key] for key in _TOP if key in reduced}
+    shown |= {"type": "object", "properties": shown.get("properties", {})}
+    try:
+        Draft202012Validator.check_schema(shown)
+    except (SchemaError, RecursionError) as error:
+        raise ValueError("the schema of its arguments is no JSON Schema") from error
+    if not isinstance(shown["properties"], dict) or not all(map(_ARGUMENT.fullmatch, shown["properties"])):
+        raise ValueError("an argument has a name that models cannot give")
+    if (size := len(json.dumps(shown))) > _LONGEST_SCHEMA:
+        raise ValueError(f"the schema of its arguments takes {size:,} characters of at most {_LONGEST_SCHEMA:,}")
+    return shown
+
+
+def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    """A schema without what is not shown."""
+    if depth > _DEEPEST:
+        raise ValueError("the schema of its arguments is too deep")
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in _KEPT:
+            continue
+        if key == "description":
+            found[key] = one_line(str(value), _NOTE)
+        elif key == "$ref":
+            if not (isinstance(value, str) and re.fullmatch(r"#/(\$defs|definitions)/[A-Za-z0-9_.-]+", value)):
+                raise ValueError("the schema of its arguments refers to another")
+            found[key] = value
+        elif key in _TABLES and isinstance(value, Mapping):
+            found[key] = {name: _part(part, depth + 1) for name, part in value.items()}
+        elif key in ("enum", "const", "default", "required", "type", "format"):
+            found[key] = value
+        else:
+            found[key] = _part(value, depth + 1)
+    return found
+
+
+def _part(value: Any, depth: int) -> Any:
+    match value:
+        case Mapping():
+            return _reduced(value, depth)
+        case list():
+            return [_part(each, depth) for each in value]
+        case _:
+            return value

@@ -1,0 +1,65 @@
+"""The tables [mcp.<name>]: what they take, and what is said of what they do not."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.config import Config, load_config
+from bot.errors import ConfigError
+from tests.mcp.stage import KEY
+
+AGENT = '[[agents]]\nname = "Carina"\n'
+
+
+def read(folder: Path, toml: str, **environ: str) -> Config:
+    (folder / "carina.toml").write_text(toml, "utf-8")
+    return load_config({"CARINA_HOME": str(folder / "data"), **environ}, folder)
+
+
+def test_secrets_come_from_the_environment_and_are_redacted(tmp_path: Path) -> None:
+    toml = '[mcp.weather]\ncommand = "weather"\nenv = { API_KEY = "WEATHER_KEY" }\n'
+    config = read(tmp_path, toml, WEATHER_KEY=KEY)
+    assert config.mcp["weather"].ask == "always"
+    assert KEY in config.secrets()
+    assert KEY not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("[mcp.weather]\n", "either a command to run or a url to ask"),
+        ('[mcp.weather]\ncommand = "a"\nurl = "http://b.test"\n', "either a command to run or a url to ask"),
+        ('[mcp.weather]\nurl = "b.test"\n', "a URL such as"),
+        ('[mcp.weather]\nurl = "http://b.test"\nargs = ["-x"]\n', "no args beside a url"),
+        ('[mcp.weather]\ncommand = "a"\nheaders = { X = "Y" }\n', "no headers beside a command"),
+        ('[mcp.my_weather]\ncommand = "a"\n', "a name of small letters, digits and -"),
+        (
+            '[mcp.weather]\ncommand = "a"\nenv = { KEY = "WEATHER_KEY" }\n',
+            'the variable "WEATHER_KEY", which is not set',
+        ),
+        ('[mcp.weather]\ncommand = "a"\nseconds = 61\n', "expected at most limits.tool_seconds, which is 60"),
+        (
+            '[mcp.weather]\ncommand = "a"\ntools = ["b"]\nread_only = ["c"]\n',
+            'that name tools of the list tools, not "c"',
+        ),
+        ('[mcp.weather]\ncommand = "a"\nask = "sometimes"\n', "ask"),
+        (f'{AGENT}tools = ["mcp:weather"]\n', "has no table [mcp.weather]"),
+        (f'{AGENT}tools = ["mcp:wether"]\n[mcp.weather]\ncommand = "a"\n', 'did you mean "weather"?'),
+        (f'{AGENT}tools = ["weather_forecast"]\n[mcp.weather]\ncommand = "a"\n', 'or "mcp:<server>"'),
+        (
+            f'{AGENT}tools = ["recall"]\nrules = [{{ rule = "max_calls", tool = "weather_forecast", count = 1 }}]\n',
+            "rules that name tools of this agent",
+        ),
+    ],
+)
+def test_what_cannot_be(tmp_path: Path, toml: str, words: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        read(tmp_path, toml)
+    assert words in str(raised.value)
+
+
+def test_a_key_in_the_place_of_a_variable_is_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as raised:
+        read(tmp_path, f'[mcp.weather]\ncommand = "a"\nenv = {{ KEY = "{KEY}" }}\n')
+    assert KEY not in str(raised.value)
+    assert "the name of an environment variable, not its value" in str(raised.value)
