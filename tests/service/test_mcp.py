@@ -1,0 +1,114 @@
+"""The tools of an MCP server, over Discord: asked for on a card, run at most once whatever happens, its key kept."""
+
+import contextlib
+import json
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.mcp.stage import KEY, Small
+from tests.service.asking import (
+    LABELS,
+    WAITS,
+    card_of,
+    check_requests,
+    final,
+    finished,
+    labels,
+    record_of,
+    request_of,
+    status_of,
+)
+from tests.service.towns import NO_MERGING, Town, town
+from tests.wire.discord import Message
+from tests.wire.model import Answer, Call, Calls
+
+DONE = "It is sunny in Linz."
+AGENT = '[[agents]]\nname = "Carina"\ntools = ["recall", "mcp:weather"]\n'
+
+
+@contextlib.asynccontextmanager
+async def weather_town(folder: Path, small: Small, *, fault: str = "") -> AsyncIterator[Town]:
+    """The program running with an agent that may ask that server."""
+    async with town(folder, scripted=True) as made:
+        made.service.environment |= {"WEATHER_KEY": KEY, **({"CARINA_FAULT": fault} if fault else {})}
+        made.configure(NO_MERGING, f"{AGENT}{small.stdio()}")
+        await made.service.start()
+        await made.service.logged("mcp_connected", server="weather")
+        yield made
+        await made.service.stop()
+        check_requests(made)
+
+
+async def waiting(t: Town, *then: str) -> Message:
+    """Ana asks for the weather; gives the card."""
+    t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer(WAITS), *map(Answer, then))
+    assert (await t.ask(t.ana, t.general, "<@bot> how is the weather?", within=20)).text == WAITS
+    return await card_of(t, "Linz")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path / "small")
+
+
+async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path, small: Small) -> None:
+    async with weather_town(tmp_path, small) as t:
+        card = await waiting(t, DONE)
+        assert labels(card) == LABELS
+        assert "weather\\_forecast" in card.text or "weather_forecast" in card.text
+        assert '"town": "Linz"' in card.text
+        assert "goes to the MCP server weather" in card.text
+        assert small.called == []
+        await t.olga.press(card, "Once")
+        await finished(t, card, t.general, DONE)
+        assert [call["arguments"] for call in small.called] == [{"town": "Linz"}]
+        assert small.called[0]["secret"] == KEY
+        request = request_of(t, "Linz")
+        assert status_of(t, request) == "used"
+        assert record_of(t, request) == ["asked", "answered", "used"]
+        assert "the MCP server weather" in t.model.requests[-1].results[-1]
+
+        code, out, _ = await t.service.run("status", "--json")
+        assert code == 0
+        assert json.loads(out)["mcp"] == {"weather": "connected, 1 tool"}
+        shown = await t.olga.command("status", {})
+        assert "MCP server weather: connected, 1 tool" in shown.text
+        assert KEY not in t.service.text
+        assert not [file for file in t.service.home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+
+
+async def test_a_no_leads_to_none(tmp_path: Path, small: Small) -> None:
+    async with weather_town(tmp_path, small) as t:
+        card = await waiting(t, "Then not.")
+        await t.olga.press(card, "Deny")
+        await finished(t, card, t.general, "Then not.")
+        assert small.called == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "calls", "told"),
+    [
+        ("turn.tool_begin:before", 1, "It is sunny."),
+        ("turn.tool_begin:after", 0, "nobody knows whether it took effect"),
+        ("tool.outside:after", 1, "nobody knows whether it took effect"),
+        ("turn.tool_end:after", 1, "It is sunny."),
+    ],
+)
+async def test_killed_between_the_yes_and_the_answer_it_runs_at_most_once(
+    tmp_path: Path, small: Small, fault: str, calls: int, told: str
+) -> None:
+    async with weather_town(tmp_path, small, fault=fault) as t:
+        card = await waiting(t)
+        t.model.default = lambda _: Answer(DONE)
+        with contextlib.suppress(AssertionError, TimeoutError):  # the process may be gone before it answers the press
+            await t.olga.press(card, "Once")
+        assert await t.service.ended() == -signal.SIGKILL
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        await finished(t, card, t.general, DONE)
+        assert len(small.called) == calls
+        assert told in t.model.requests[-1].results[-1]
+        assert "Allowed once" in await final(t, card)
