@@ -23,6 +23,7 @@ from bot.damage import DamageWatch
 from bot.desk import Desk
 from bot.dreams.desk import open_dreams
 from bot.embedding import Embedding, open_embedding
+from bot.errands import Errands
 from bot.errors import ConfigError
 from bot.facts import Facts
 from bot.folders import Folders
@@ -74,6 +75,7 @@ class App:
 
     router: Router
     chat: Chat
+    errands: Errands
     desks: Desks
     embedding: Embedding
     damage: DamageWatch
@@ -92,6 +94,7 @@ class App:
             "chat": self.chat.chat,
             "say": self.chat.say,
             "once": self.chat.once,
+            "group.ask": self.errands.ask,
             "status": self._status,
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }
@@ -182,7 +185,8 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         summarising = Summarising(ground.constellations, Background.of(kit), config.schedule.zone_name())
         summarising = replace(summarising, model=config.model.upkeep, enabled=config.schedule.summaries)
         replace(summarising, busy=lambda: router.busy).add(desks.schedule.runner.kinds)
-        yield App(router, chat, desks, *background, connected, ground.events, ground.endpoints, ground.folder)
+        errands = Errands(ground.constellations, house.id, router, terminal[0], ground.events, desks)
+        yield App(router, chat, errands, desks, *background, connected, ground.events, ground.endpoints, ground.folder)
 
 
 async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _Ground:

@@ -165,6 +165,12 @@ def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> 
     tx.run(sql, (external_id, to_text(now), identifier))
 
 
+def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:
+    """Somebody who waited for it has its words: unless it is being sent already, it is not sent any more."""
+    if row.status is Status.PENDING and mark_sending(tx, row.id, now) is not None:
+        mark_sent(tx, row.id, external_id, now)
+
+
 def mark_closed(tx: Tx, identifier: OutboxId, status: Status, reason: str) -> None:
     """End a row without success: failed, unknown or withdrawn."""
     tx.run("UPDATE outbox SET status = ?, last_error = ? WHERE id = ?", (status, reason, identifier))

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import importlib
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from bot.cli.ending import explained, logged
 from bot.cli.facts import add_facts
 from bot.cli.folders import add_folders
 from bot.cli.groups import add_constellations, add_groups
+from bot.cli.holder import holder_of
 from bot.cli.house import add_archive, add_books, add_search, add_sources
 from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
@@ -34,6 +36,7 @@ from bot.config import Config, load_here
 from bot.errors import CallError, ConfigError, UserError
 from bot.secrets import Redactor
 from memory.faults import faults
+from memory.folder import DataFolder
 
 _LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 
@@ -162,6 +165,17 @@ def halt(as_json: Json = False) -> None:
 def release(as_json: Json = False) -> None:
     """Go on after a halt."""
     _administer(administration.switch, as_json, "release")
+
+
+@app.command("mcp")
+def serve_tools() -> None:
+    """Offer tools of your agents to another program, by the Model Context Protocol on standard input and output."""
+    config = _configure()
+    _log(config, level="error")
+    if holder_of(DataFolder(config.home)) is None:
+        logs.log.error("no_service", folder=str(config.home), do="start it with `carina run`; calls fail until then")
+    serving_tools = importlib.import_module("bot.mcp.serving")  # only here: loading it takes a second
+    asyncio.run(serving_tools.serve_tools(config, version()))
 
 
 @app.command("invite-url")

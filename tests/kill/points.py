@@ -19,6 +19,8 @@ EXEMPT = {
     # `tests/service/test_undelivered.py` kills the command at its write, and the service while it sends again.
     "undelivered.retry": "`/outbox retry` and `carina outbox retry`",
     "undelivered.drop": "`/outbox drop` and `carina outbox drop`",
+    # By `carina mcp`; what is lost is shown at the terminal by the next chat.
+    "errand.take": "a program that asked a group has its answer",
     "archive.add": "`/archival add` and `carina archival add`",
     "archive.delete": "`/archival delete` and `carina archival delete`",
     "approval.give": "`/permits grant` and `carina permits grant`",

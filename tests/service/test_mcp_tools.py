@@ -1,0 +1,174 @@
+"""`carina mcp`, started by the protocol's own client as another program would, beside a real service."""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import TextContent
+
+from tests.service.asking import rows
+from tests.service.running import ROOT
+from tests.service.towns import NO_MERGING, Town, town, until
+from tests.wire.model import Answer, Slow
+
+GROUPS = """\
+[[agents]]
+name = "Carina"
+[[agents]]
+name = "Vega"
+[[groups]]
+name = "Main"
+members = ["Carina"]
+default = true
+[[groups]]
+name = "Stars"
+members = ["Vega"]
+"""
+
+
+@contextlib.asynccontextmanager
+async def calling(t: Town) -> AsyncIterator[Client]:
+    """The client of another program, which starts `carina mcp`."""
+    inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    own = {"CARINA_HOME": str(t.service.home), "CARINA_CONFIG": str(t.service.file), "EMBEDDING_MODEL": "none"}
+    environment = {**inherited, **own, **t.service.environment}
+    command = StdioServerParameters(command=sys.executable, args=["-m", "bot", "mcp"], env=environment, cwd=ROOT)
+    async with asyncio.timeout(120), Client(command) as client:
+        yield client
+
+
+async def called(client: Client, tool: str, **arguments: Any) -> tuple[str, bool]:
+    """What a call gave, and whether it did what was wanted."""
+    result = await client.call_tool(tool, arguments)
+    (part,) = result.content
+    assert isinstance(part, TextContent)
+    return part.text, not result.is_error
+
+
+async def test_what_it_offers_says_what_it_takes(tmp_path: Path) -> None:
+    async with town(tmp_path) as t, calling(t) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert sorted(tools) == ["read_block", "route_to_group", "search_memory"]
+        assert tools["route_to_group"].input_schema["required"] == ["group", "message"]
+        text, ok = await called(client, "search_memory", query="x", limit=0)
+        assert not ok
+        assert "greater than or equal to 1" in text
+
+
+async def test_without_a_service_it_says_so_and_what_to_do(tmp_path: Path) -> None:
+    async with town(tmp_path) as t, calling(t) as client:
+        for tool, arguments in (
+            ("route_to_group", {"group": "Main", "message": "hello"}),
+            ("search_memory", {"query": "cat"}),
+            ("read_block", {"block": "persona"}),
+        ):
+            text, ok = await called(client, tool, **arguments)
+            assert not ok
+            assert "No service runs on the data folder" in text
+            assert "`carina run`" in text
+
+
+async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.configure(NO_MERGING, GROUPS)
+        await t.service.start()
+        async with calling(t) as client:
+            t.model.script(Answer("The tea is in the tin."), Answer("I am Vega."))
+            assert await called(client, "route_to_group", group="main", message="Where is tea?") == (
+                "The tea is in the tin.",
+                True,
+            )
+            assert "Where is tea?" in t.model.requests[-1].last_user
+            assert await called(client, "route_to_group", group="Stars", message="Who are you?") == ("I am Vega.", True)
+            text, ok = await called(client, "route_to_group", group="Planets", message="Who are you?")
+            assert not ok
+            assert "there is no group 'Planets'; there are: Main, Stars" in text
+        spoken = rows(t, "SELECT place_id, role, content FROM messages WHERE content LIKE '%tea%' ORDER BY id")
+        assert spoken == [
+            ("terminal:local", "user", "Where is tea?"),
+            ("terminal:local", "assistant", "The tea is in the tin."),
+        ]
+        _, out, _ = await t.service.run("status", "--json")
+        assert json.loads(out)["unsent"] == 0
+        await t.service.stop()
+
+
+async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        await t.ask(t.ana, t.ana.direct, "remember that my secret word is xylophone")
+        await t.ask(t.ana, t.general, "<@bot> remember that the guild meets on Fridays")
+        async with calling(t) as client:
+            found, ok = await called(client, "search_memory", query="guild meets")
+            assert ok
+            assert "Fridays" in found
+            found, ok = await called(client, "search_memory", query="xylophone")
+            assert (found, ok) == ("Nothing was found.", True)
+            block, ok = await called(client, "read_block", block="persona")
+            assert ok
+            assert "My name is Carina." in block
+            text, ok = await called(client, "read_block", block="nonsense")
+            assert not ok
+            assert "There is no block 'nonsense' that can be seen from here; there are:" in text
+        await t.service.stop()
+
+
+async def test_an_answer_that_takes_too_long_is_said_at_the_terminal(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        await t.service.start()
+        t.model.script(Slow(2, Answer("Here is the answer.")), Answer("And this."))
+        async with calling(t) as client:
+            text, ok = await called(client, "route_to_group", group="Main", message="Think hard", seconds=0.5)
+            assert not ok
+            assert "gave no answer within 0.5 seconds" in text
+            await until(lambda: rows(t, "SELECT 1 FROM outbox WHERE content = 'Here is the answer.'"))
+        assert rows(t, "SELECT status FROM outbox WHERE content = 'Here is the answer.'") == [("pending",)]
+        _, out, _ = await t.service.run("chat", "--once", "Thanks")
+        assert "Here is the answer." in out
+        await t.service.stop()
+
+
+async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        await t.service.start()
+        async with calling(t) as client:
+            await t.service.run("halt")
+            text, ok = await called(client, "route_to_group", group="Main", message="Hello")
+            assert not ok
+            assert "everything is halted since" in text
+            await t.service.run("release")
+            t.model.script(Slow(60, Answer("never")))
+            asked = asyncio.create_task(called(client, "route_to_group", group="Main", message="Hello"))
+            await t.model.wait_for(1)
+            await t.service.kill()
+            text, ok = await asked
+            assert not ok
+            assert "the service ended before it had answered" in text
+            text, ok = await called(client, "search_memory", query="Hello")
+            assert not ok
+            assert "`carina run`" in text
+
+
+@pytest.mark.parametrize("fault", ["errand.take:before", "errand.take:after"])
+async def test_killed_as_the_answer_is_handed_over_nothing_is_lost(tmp_path: Path, fault: str) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        t.model.script(Answer("It is in the tin."), Answer("And this."))
+        del t.service.environment["CARINA_FAULT"]
+        async with calling(t) as client:
+            _text, ok = await called(client, "route_to_group", group="Main", message="Where is tea?")
+            assert not ok
+        await t.service.ended()
+        await t.service.start()
+        _, out, _ = await t.service.run("chat", "--once", "Thanks")
+        assert ("It is in the tin." in out) is (fault == "errand.take:before")
+        assert rows(t, "SELECT count(*) FROM messages WHERE content = 'It is in the tin.'") == [(1,)]
+        await t.service.stop()
