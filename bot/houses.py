@@ -190,7 +190,7 @@ def require_standing(rows: Rows, config: Config, answering: Answering, wanted: S
 
 def _standing(agent: Agent) -> AgentSettings:
     section = read_agent(agent_section(agent))
-    return section if agent.status == "active" else section.model_copy(update={"model": ""})
+    return section if agent.status == "active" else section.model_copy(update={"model": "", "tools": ()})
 
 
 def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:

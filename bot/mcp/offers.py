@@ -126,8 +126,14 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
         Draft202012Validator.check_schema(shown)
     except (SchemaError, RecursionError) as error:
         raise ValueError("the schema of its arguments is no JSON Schema") from error
-    if not isinstance(shown["properties"], dict) or not all(map(_ARGUMENT.fullmatch, shown["properties"])):
+    if not all(map(_ARGUMENT.fullmatch, shown["properties"])):
         raise ValueError("an argument has a name that models cannot give")
+    if any(part is False for part in shown["properties"].values()):
+        raise ValueError("an argument can have no value")
+    shown["properties"] = {name: {} if part is True else part for name, part in shown["properties"].items()}
+    there = {f"#/{table}/{name}" for table in ("$defs", "definitions") for name in shown.get(table, ())}
+    if not _references(shown) <= there:
+        raise ValueError("the schema of its arguments refers to what is not in it")
     if (size := len(json.dumps(shown))) > _LONGEST_SCHEMA:
         raise ValueError(f"the schema of its arguments takes {size:,} characters of at most {_LONGEST_SCHEMA:,}")
     return shown
@@ -154,6 +160,18 @@ def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
         else:
             found[key] = _part(value, depth + 1)
     return found
+
+
+def _references(value: Any) -> set[str]:
+    """Every part of a schema that another part names."""
+    match value:
+        case dict():
+            own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+            return own.union(*map(_references, value.values()))
+        case list():
+            return set().union(*map(_references, value))
+        case _:
+            return set()
 
 
 def _part(value: Any, depth: int) -> Any:

@@ -71,7 +71,9 @@ class Server:
             try:
                 await self._converse()
                 self._why = "ended the connection"
-            except Exception as error:  # whatever a program of somebody else's does, it is tried again
+            except (Exception, BaseExceptionGroup) as error:  # whatever somebody else's program does, it is tried again
+                if (own := asyncio.current_task()) is not None and own.cancelling():
+                    raise
                 _log.debug("mcp_ended", server=self.name, exc_info=True)
                 limit = f"gave no answer within {self._settings.connect_seconds:g} seconds"
                 self._why = self._redact(one_line(why_failed(error) or limit, _REASON))

@@ -1,12 +1,15 @@
 """The tables [mcp.<name>]: what they take, and what is said of what they do not."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bot.config import Config, load_config
 from bot.errors import ConfigError
-from tests.mcp.stage import KEY
+from tests.mcp.stage import KEY, ROOT
 
 AGENT = '[[agents]]\nname = "Carina"\n'
 
@@ -56,6 +59,29 @@ def test_what_cannot_be(tmp_path: Path, toml: str, words: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read(tmp_path, toml)
     assert words in str(raised.value)
+
+
+LOOK = """
+import asyncio, sys
+from pathlib import Path
+import bot.cli, bot.discord_ui
+from bot.app import build
+from bot.config import load_config
+
+async def main():
+    async with build(load_config({"EMBEDDING_MODEL": "none"}, Path.cwd())):
+        print([name for name in ("mcp", "mcp_types", "jsonschema", "starlette", "httpx2") if name in sys.modules])
+
+asyncio.run(main())
+"""
+
+
+def test_no_library_is_loaded_where_no_server_is_configured(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_key_in_the_place_of_a_variable_is_not_shown(tmp_path: Path) -> None:

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from bot.mcp.connection import Given
 from bot.mcp.offers import Listed, Offer, offers
+from bot.mcp.tool import McpTool
 from bot.tools import RESERVED
+from bot.tools.base import Toolset
 from tests.mcp.stage import SCHEMA
 
 
@@ -68,6 +71,8 @@ def test_a_name_that_is_too_long() -> None:
         ({"type": "object", "properties": {"a": 3}}, "is no JSON Schema"),
         ({"type": "object", "required": "town"}, "is no JSON Schema"),
         ({"type": "object", "properties": {"a": {"$ref": "http://x.test/schema"}}}, "refers to another"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}, "refers to what is not in it"),
+        ({"type": "object", "properties": {"a": False}}, "can have no value"),
         ({"type": "object", "properties": {"a b\n": {}}}, "a name that models cannot give"),
         ({"type": "object", "properties": {"a": {"enum": ["x" * 9_000]}}}, "takes 9,0"),
     ],
@@ -116,12 +121,18 @@ _JSON = st.recursive(
 )
 
 
+async def _never(_offer: Offer, _arguments: Any) -> Given:
+    raise AssertionError
+
+
 @given(st.dictionaries(st.sampled_from(["type", "properties", "required", "$defs", "anyOf"]), _JSON))
 def test_whatever_is_offered_has_a_schema_of_an_object(schema: dict[str, Any]) -> None:
     for offer in offered(listed(schema=schema))[0]:
         Draft202012Validator.check_schema(offer.schema)
         assert offer.schema["type"] == "object"
-        assert isinstance(offer.schema["properties"], dict)
+        tool = McpTool("weather", offer, _never, "always", read_only=False)
+        (spec,) = Toolset({tool.name: tool}).specs()
+        assert all(isinstance(part, dict) for part in spec.parameters["properties"].values())
 
 
 def test_only_those_that_are_wanted_and_not_too_many() -> None:
