@@ -46,6 +46,7 @@ def main() -> None:
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", port))
+    listening.listen()
     app = make(Behaviour(folder)).streamable_http_app(json_response=json_response)
     wanted = os.environ.get("API_KEY", "")
     serving = uvicorn.Server(uvicorn.Config(guarded(app, wanted), log_level="critical", lifespan="on"))

@@ -160,10 +160,10 @@ async def test_one_that_dies_while_it_works_is_there_again(tmp_path: Path, small
 
 async def test_one_that_hangs_while_it_works_is_given_up(tmp_path: Path, small: Small) -> None:
     small.does(forecast="hang")
-    async with weather(tmp_path, small.stdio(f"{UNASKED}\nseconds = 0.3\nconnect_seconds = 1")) as stage:
+    async with weather(tmp_path, small.stdio(f"{UNASKED}\nseconds = 2\nconnect_seconds = 5")) as stage:
         ((text, ok),) = await stage.asked(forecast())
         assert not ok
-        assert "took longer than 0.3 seconds and was given up. Nobody knows" in text
+        assert "took longer than 2 seconds and was given up. Nobody knows" in text
         small.does()
         ((text, ok),) = await stage.asked(forecast("Graz"))  # it is asked for its tools first, and started anew
         assert ok, text
@@ -172,13 +172,13 @@ async def test_one_that_hangs_while_it_works_is_given_up(tmp_path: Path, small: 
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [("hang", "it gave no answer within 1 seconds"), ("die", "it ended before it had answered")],
+    [("hang", "it gave no answer within 3 seconds"), ("die", "it ended before it had answered")],
 )
 async def test_one_that_does_not_start_is_reported_and_stops_nothing(
     tmp_path: Path, small: Small, start: str, words: str
 ) -> None:
     small.does(start=start)
-    async with weather(tmp_path, small.stdio(f"{UNASKED}\nconnect_seconds = 1")) as stage:
+    async with weather(tmp_path, small.stdio(f"{UNASKED}\nconnect_seconds = 3")) as stage:
         assert await stage.offered() == {}
         assert stage.words == f"not connected: {words}"
         ((text, ok),) = await stage.asked(forecast())
