@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 from mcp import Client, MCPError
 from mcp.client._transport import Transport
+from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -18,6 +19,7 @@ from mcp_types import (
     Implementation,
     PaginatedRequestParams,
     Tool,
+    ToolListChangedNotification,
 )
 
 from bot.mcp.offers import Listed
@@ -49,13 +51,25 @@ class TooLarge(httpx2.TransportError):
     """An answer is larger than is taken."""
 
 
+@dataclass(frozen=True)
+class Signs:
+    """What the other side does of itself: it goes away, or it says that it lists other tools now."""
+
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def heard(self, message: IncomingMessage) -> None:
+        """Somebody said something that was not asked for."""
+        if isinstance(message, ToolListChangedNotification):
+            self.changed.set()
+
+
 class Session:
     """An open connection."""
 
-    def __init__(self, client: Client, ended: asyncio.Event) -> None:
+    def __init__(self, client: Client, signs: Signs) -> None:
         self._session = client.session
-        self.ended = ended
-        """Set when the other side has gone."""
+        self.signs = signs
 
     async def tools(self) -> list[Listed]:
         """Everything that it lists."""
@@ -89,9 +103,10 @@ def _listed(tool: Tool) -> Listed:
 async def open_session(where: Command | Address) -> AsyncGenerator[Session]:
     """Connect and greet. Raises OSError, MCPError, or what else a server that keeps to no protocol leads to."""
     async with AsyncExitStack() as stack:
-        ended = asyncio.Event()
-        client = Client(await _transport(where, ended, stack), client_info=_OURS, cache=None)
-        yield Session(await stack.enter_async_context(client), ended)
+        signs = Signs()
+        transport = await _transport(where, signs.ended, stack)
+        client = Client(transport, client_info=_OURS, cache=None, message_handler=signs.heard)
+        yield Session(await stack.enter_async_context(client), signs)
 
 
 async def _transport(where: Command | Address, ended: asyncio.Event, stack: AsyncExitStack) -> Transport:

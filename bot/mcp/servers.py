@@ -65,7 +65,7 @@ class Server:
 
     async def run(self) -> None:
         """Keep it connected until this is cancelled."""
-        clock, failures = asyncio.get_running_loop().time, 0
+        clock, failures, said = asyncio.get_running_loop().time, 0, ""
         while True:
             begun, attempts = clock(), self._attempts
             try:
@@ -79,7 +79,9 @@ class Server:
                 self._why = self._redact(one_line(why_failed(error) or limit, _REASON))
             connected, self._session = self._attempts > attempts, None
             failures = 0 if connected and clock() - begun > _STEADY else failures + 1
-            _log.warning("mcp_not_connected", server=self.name, reason=self._why, failures=failures)
+            if connected or said != self._why:  # once for each reason
+                _log.warning("mcp_not_connected", server=self.name, reason=self._why)
+            said = self._why
             if not connected:
                 await self._ended_attempt()
             with suppress(TimeoutError):
@@ -96,12 +98,21 @@ class Server:
             self._session = session
             _log.info("mcp_connected", server=self.name, tools=len(self.tools), left_out=self._left_out)
             await self._ended_attempt()
-            endings = [asyncio.ensure_future(event.wait()) for event in (session.ended, self._broken)]
-            try:
-                await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for ending in endings:
-                    ending.cancel()
+            while await self._changed(session):
+                async with asyncio.timeout(self._settings.connect_seconds):
+                    self._take(await session.tools())
+
+    async def _changed(self, session: Session) -> bool:
+        """Wait until it lists other tools; False when the connection is over."""
+        signs = session.signs
+        waiting = [asyncio.ensure_future(event.wait()) for event in (signs.changed, signs.ended, self._broken)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        signs.changed.clear()
+        return not (signs.ended.is_set() or self._broken.is_set())
 
     async def _ended_attempt(self) -> None:
         async with self._attempted:

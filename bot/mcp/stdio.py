@@ -26,7 +26,7 @@ from sources.text import one_line
 LONGEST_MESSAGE = 4_000_000  # bytes
 _LONGEST_LINE = 500  # characters of standard error that are logged
 _LINES = 200  # of standard error that are logged for one process
-_GRACE = 2.0  # seconds to end by itself, and again after it was told to
+_GRACE = 1.0  # seconds to end by itself, and again after it was told to
 CLOSING = 3 * _GRACE
 """Seconds that ending one may take."""
 

@@ -55,6 +55,11 @@ class Small:
         return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
 
     @property
+    def process(self) -> int:
+        """The process that was started last."""
+        return int((self.folder / "pid").read_text("utf-8"))
+
+    @property
     def towns(self) -> list[str]:
         """The towns that it was asked for."""
         return [call["arguments"]["town"] for call in self.called]

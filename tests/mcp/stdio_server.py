@@ -9,6 +9,8 @@ from typing import Any
 
 from tests.mcp.behaviour import Behaviour
 
+LEARNED = {"name": "storm", "inputSchema": {"type": "object"}}
+
 
 def answer(behaviour: Behaviour, method: str, params: dict[str, Any]) -> dict[str, Any]:
     state = behaviour.read()
@@ -58,6 +60,10 @@ def main() -> None:
         except ValueError as error:
             reply["error"] = {"code": -32603, "message": str(error)}
         sys.stdout.write(f"{json.dumps(reply)}\n")
+        if message["method"] == "tools/call" and behaviour.read()["faults"].get(message["params"]["name"]) == "learn":
+            state = behaviour.read()
+            behaviour.file.write_text(json.dumps({**state, "tools": [*state["tools"], LEARNED]}), "utf-8")
+            sys.stdout.write('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n')
         sys.stdout.flush()
 
 

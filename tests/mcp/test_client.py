@@ -209,6 +209,14 @@ async def test_words_on_its_output_that_are_no_messages_are_passed_over(tmp_path
         assert [ok for _text, ok in await stage.asked(forecast())] == [True]
 
 
+async def test_one_that_says_that_it_offers_more_is_asked(tmp_path: Path, small: Small) -> None:
+    small.does(forecast="learn")
+    async with weather(tmp_path, small.stdio(UNASKED)) as stage:
+        assert [ok for _text, ok in await stage.asked(forecast())] == [True]
+        await stage.until(lambda words: words == "connected, 2 tools")
+        assert sorted(await stage.offered()) == ["weather_forecast", "weather_storm"]
+
+
 async def test_its_secret_is_told_to_nobody_else(tmp_path: Path, small: Small) -> None:
     said = {**FORECAST, "description": f"Use {KEY} as the key."}
     small.does(said, forecast="secret")
@@ -223,7 +231,7 @@ async def test_at_its_end_the_process_is_gone(tmp_path: Path, small: Small) -> N
     small.does(forecast="hang")
     async with weather(tmp_path, small.stdio(f"{UNASKED}\nseconds = 0.3")) as stage:
         await stage.asked(forecast())
-        process = int((small.folder / "pid").read_text("utf-8"))
+        process = small.process
         os.kill(process, 0)
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

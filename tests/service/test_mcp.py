@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.service.asking import (
     request_of,
     status_of,
 )
-from tests.service.towns import NO_MERGING, Town, town
+from tests.service.towns import NO_MERGING, Town, town, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer, Call, Calls
 
@@ -38,8 +39,19 @@ async def weather_town(folder: Path, small: Small, *, fault: str = "") -> AsyncI
         await made.service.start()
         await made.service.logged("mcp_connected", server="weather")
         yield made
+        process = small.process
         await made.service.stop()
         check_requests(made)
+        await until(lambda: not alive(process), what="the server's end")
+
+
+def alive(process: int) -> bool:
+    """Whether a process of that id runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 async def waiting(t: Town, *then: str) -> Message:
@@ -105,7 +117,9 @@ async def test_killed_between_the_yes_and_the_answer_it_runs_at_most_once(
         t.model.default = lambda _: Answer(DONE)
         with contextlib.suppress(AssertionError, TimeoutError):  # the process may be gone before it answers the press
             await t.olga.press(card, "Once")
+        process = small.process
         assert await t.service.ended() == -signal.SIGKILL
+        await until(lambda: not alive(process), what="the server's end")
         del t.service.environment["CARINA_FAULT"]
         await t.service.start()
         await finished(t, card, t.general, DONE)
