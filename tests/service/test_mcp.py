@@ -126,3 +126,24 @@ async def test_killed_between_the_yes_and_the_answer_it_runs_at_most_once(
         assert len(small.called) == calls
         assert told in t.model.requests[-1].results[-1]
         assert "Allowed once" in await final(t, card)
+
+
+async def test_one_that_cannot_be_started_stops_nothing_and_is_reported(tmp_path: Path, small: Small) -> None:
+    small.does(start="die")
+    async with town(tmp_path, scripted=True) as t:
+        t.service.environment["WEATHER_KEY"] = KEY
+        t.configure(NO_MERGING, f"{AGENT}{small.stdio()}")
+        code, out, _ = await t.service.run("status")
+        assert (code, out.count("MCP server weather: configured; the service is not running")) == (0, 1)
+        await t.service.start()
+        logged = await t.service.logged("mcp_not_connected", server="weather")
+        assert logged["reason"] == "ended before it had answered"
+        t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer("I could not ask."))
+        assert (await t.ask(t.ana, t.general, "<@bot> how is the weather?", within=30)).text == "I could not ask."
+        assert "Nothing was called" in t.model.requests[-1].results[-1]
+        _, out, _ = await t.service.run("status")
+        assert "MCP server weather: not connected: it ended before it had answered" in out
+        small.does()
+        t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer(WAITS))
+        assert (await t.ask(t.ana, t.general, "<@bot> and now?", within=30)).text == WAITS
+        await t.service.stop()
