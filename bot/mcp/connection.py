@@ -149,27 +149,27 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def why_failed(error: BaseException) -> str:
-    """Why there is no connection, in words that follow "it"; empty when it took too long."""
+def why_failed(error: BaseException) -> tuple[str, str]:
+    """Why there is no connection, in words of ours that follow "it" (none when it took too long), and in its own."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
         case TimeoutError() | httpx2.TimeoutException():
-            return ""
+            return "", ""
         case FileNotFoundError(filename=name) | PermissionError(filename=name) | NotADirectoryError(filename=name):
-            return f"cannot be started: {name}: {error.strerror}"
+            return f"cannot be started: {name}: {error.strerror}", ""
         case OSError():
-            return f"cannot be started: {error.strerror or type(error).__name__}"
+            return f"cannot be started: {error.strerror or type(error).__name__}", ""
         case TooLarge():
-            return f"gave {error}"
+            return f"gave {error}", ""
         case httpx2.TransportError():
-            return "cannot be reached"
+            return "cannot be reached", ""
         case MCPError(code=code) if code == CONNECTION_CLOSED:
-            return "ended before it had answered"
+            return "ended before it had answered", ""
         case MCPError(message=message):
-            return f"answered with an error: {message}"
+            return "answered with an error", message
         case _:
-            return f"does not keep to the protocol ({type(error).__name__})"
+            return f"does not keep to the protocol ({type(error).__name__})", ""
 
 
 __all__ = ["Address", "Given", "MCPError", "Session", "open_session", "why_failed"]

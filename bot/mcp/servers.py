@@ -46,7 +46,8 @@ class Server:
         self._where = where
         self._redact = redact
         self._session: Session | None = None
-        self._why = "is being connected"
+        self._why = "is being connected"  # words of ours
+        self._said = ""  # and its own, which only those in charge are shown
         self._broken = asyncio.Event()
         self._wanted = asyncio.Event()
         self._attempts = 0  # that came to an end, good or bad
@@ -56,7 +57,7 @@ class Server:
     def words(self) -> str:
         """How it stands."""
         if self._session is None:
-            return f"not connected: it {self._why}"
+            return f"not connected: it {self._why}{self._said and f': {self._said}'}"
         known = f"{len(self.tools)} {'tool' if len(self.tools) == 1 else 'tools'}"
         left = f"; left out: {'; '.join(self._left_out)}" if self._left_out else ""
         return f"connected, {known}{left}"
@@ -65,23 +66,24 @@ class Server:
 
     async def run(self) -> None:
         """Keep it connected until this is cancelled."""
-        clock, failures, said = asyncio.get_running_loop().time, 0, ""
+        clock, failures, told = asyncio.get_running_loop().time, 0, ""
         while True:
             begun, attempts = clock(), self._attempts
             try:
                 await self._converse()
-                self._why = "ended the connection"
+                self._why, self._said = "ended the connection", ""
             except (Exception, BaseExceptionGroup) as error:  # whatever somebody else's program does, it is tried again
                 if (own := asyncio.current_task()) is not None and own.cancelling():
                     raise
                 _log.debug("mcp_ended", server=self.name, exc_info=True)
-                limit = f"gave no answer within {self._settings.connect_seconds:g} seconds"
-                self._why = self._redact(one_line(why_failed(error) or limit, _REASON))
+                why, said = why_failed(error)
+                self._why = why or f"gave no answer within {self._settings.connect_seconds:g} seconds"
+                self._said = self._redact(one_line(said, _REASON))
             connected, self._session = self._attempts > attempts, None
-            failures = 0 if connected and clock() - begun > _STEADY else failures + 1
-            if connected or said != self._why:  # once for each reason
-                _log.warning("mcp_not_connected", server=self.name, reason=self._why)
-            said = self._why
+            failures = 1 if connected and clock() - begun > _STEADY else failures + 1
+            if connected or told != self.words:  # once for each reason
+                _log.warning("mcp_not_connected", server=self.name, reason=self._why, said=self._said)
+            told = self.words
             if not connected:
                 await self._ended_attempt()
             with suppress(TimeoutError):
@@ -139,8 +141,9 @@ class Server:
                     self._take(await session.tools())
             except Exception as error:  # as above
                 _log.info("mcp_no_listing", server=self.name, reason=type(error).__name__)
-                self._session = None
-                self._broken.set()
+                if self._session is session:  # and not one that was opened meanwhile
+                    self._session = None
+                    self._broken.set()
             else:
                 return
         self._wanted.set()

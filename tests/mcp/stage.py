@@ -45,9 +45,6 @@ class Small:
         new.write_text(json.dumps(found), "utf-8")
         new.replace(self._behaviour.file)
 
-    def hangs_when_listing(self) -> None:
-        self._behaviour.file.write_text(json.dumps({"tools": [FORECAST], "faults": {"tools/list": "hang"}}), "utf-8")
-
     @property
     def called(self) -> list[dict[str, Any]]:
         """Every call that reached it, in order."""
