@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.clock import Clock
 from sources.base import Deliver, Place
@@ -14,7 +14,7 @@ AT_MOST = 900.0
 """Seconds for which an answer is waited for."""
 _AT_ONCE = 25
 """Posts that the server takes in one question."""
-_EVERY = 3.0
+EVERY = 3.0
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class _Awaiting:
     post: Post
     place: Place
     until: float
+    due: float
+    """When it is looked for: not at once, since it was read a moment ago and its answer may come first."""
 
 
 class Watched:
@@ -31,11 +33,11 @@ class Watched:
         self._session = session
         self._clock = clock
         self._posts: dict[str, _Awaiting] = {}
-        self._looked = 0.0
         self._gone: list[_Awaiting] = []
 
     def add(self, found: Post, place: Place) -> None:
-        self._posts[found.id] = _Awaiting(found, place, time.monotonic() + AT_MOST)
+        now = time.monotonic()
+        self._posts[found.id] = _Awaiting(found, place, now + AT_MOST, now + EVERY)
 
     def answered(self, message: str) -> None:
         """It needs no watching any more."""
@@ -57,9 +59,9 @@ class Watched:
         """Tell of posts that were deleted since. Raises CallFailed."""
         now = time.monotonic()
         self._posts = {message: each for message, each in self._posts.items() if each.until > now}
-        if self._posts and now - self._looked >= _EVERY:
-            self._looked = now
-            asked = list(self._posts.items())[:_AT_ONCE]
+        asked = [(message, each) for message, each in self._posts.items() if each.due <= now][:_AT_ONCE]
+        if asked:
+            self._posts |= {message: replace(each, due=now + EVERY) for message, each in asked}
             there = await self.posts([each.post.uri for _, each in asked])
             for message, each in asked:
                 if each.post.uri not in there:

@@ -25,6 +25,7 @@ BENCHMARKS = {
     "prompt": "prompts",
     "jobs": "jobs",
     "dreams": "dreaming",
+    "bluesky": "answering",
 }
 
 

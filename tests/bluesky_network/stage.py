@@ -28,7 +28,8 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(folder: Path, net: Network, bot: Human, ana: Human) -> AsyncIterator[Stage]:
+async def stage(folder: Path, net: Network, bot: Human, ana: Human, bluesky: str = "") -> AsyncIterator[Stage]:
+    """`bluesky` is what the table [bluesky] says."""
     async with ModelServer.start() as model:
         environment = {
             **model.environment(),
@@ -39,7 +40,7 @@ async def stage(folder: Path, net: Network, bot: Human, ana: Human) -> AsyncIter
             "BLUESKY_POLL_SECONDS": "0.1",
         }
         service = Service(folder, environment)
-        service.file.write_text("[bluesky]\nbatch_seconds = 0\n", "utf-8")
+        service.file.write_text(f"[bluesky]\nbatch_seconds = 0\n{bluesky}\n", "utf-8")
         made = Stage(net, bot, ana, model, service)
         try:
             yield made

@@ -1,5 +1,6 @@
 """What is heard on Bluesky over sockets: pages, threads, downtime, and servers that go wrong."""
 
+import asyncio
 import stat
 import time
 from collections.abc import AsyncIterator, Callable
@@ -228,7 +229,8 @@ async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Gr
     assert "paused" in here.why
 
 
-async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground) -> None:
+async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.bluesky.watching.EVERY", 0.0)
     source = here.source()
     await here.look(source)
     asked = here.mention("wait")
@@ -236,6 +238,30 @@ async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground) -> None:
     asked.delete()
     await source._watched.look(here.deliver)
     assert [(each.kind, each.subject) for each in here.heard[1:]] == [(Kind.DELETE, here.heard[0].external_id)]
+
+
+async def test_what_was_read_a_moment_ago_is_not_looked_for_at_once(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.mention("wait")
+    await here.look(source)
+    await source._watched.look(here.deliver)
+    assert here.server.count("app.bsky.feed.getPosts") == 0
+
+
+async def test_of_many_that_wait_each_is_looked_for(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.bluesky.watching._AT_ONCE", 2)
+    monkeypatch.setattr("sources.bluesky.watching.EVERY", 0.3)
+    source = here.source()
+    await here.look(source)
+    asked = [here.mention(f"number {number}") for number in range(4)]
+    await here.look(source)
+    asked[3].delete()
+    async with asyncio.timeout(5):
+        while len(here.heard) < 5:
+            await source._watched.look(here.deliver)
+            await asyncio.sleep(0)
+    assert here.heard[4].subject == here.heard[3].external_id
 
 
 # --------------------------------------------------------------------------------------------------- the server

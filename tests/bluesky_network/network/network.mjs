@@ -38,7 +38,18 @@ const pds = await TestPds.create({
 mockNetworkUtilities(pds, bsky)
 const network = new TestNetwork(plc, pds, bsync, bsky, undefined, undefined)
 
+// Calls to the PDS: method, user agent, and when it came and was answered, in seconds since 1970.
+const calls = []
+const now = () => (performance.timeOrigin + performance.now()) / 1000
+pds.server.server.prependListener('request', (request, response) => {
+  const came = now()
+  response.on('finish', () => {
+    calls.push([request.url.split('?')[0].replace('/xrpc/', ''), request.headers['user-agent'] ?? '', came, now()])
+  })
+})
+
 const doors = {
+  '/calls': () => calls.splice(0),
   '/flush': async () => {
     await pds.processAll()
     await network.processFullSubscription()
@@ -49,8 +60,7 @@ const server = http.createServer(async (request, response) => {
   const door = doors[request.url]
   try {
     if (!door) throw new Error(`no door ${request.url}`)
-    await door()
-    response.end('{}')
+    response.end(JSON.stringify((await door()) ?? {}))
   } catch (why) {
     response.statusCode = 500
     response.end(JSON.stringify({ error: String(why) }))

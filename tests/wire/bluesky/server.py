@@ -25,6 +25,8 @@ class BlueskyServer(World):
         self.url = ""
         self.calls: list[str] = []
         """Every call that was answered or refused, by its method."""
+        self.spans: list[tuple[str, float, float]] = []
+        """The same with when each came and when it was answered, on `time.monotonic`."""
         self.faults: dict[str, deque[int | str]] = {}
         """By method: statuses to answer instead, "after" to do it and break the connection, "hang" to say nothing."""
         self.headers: dict[str, dict[str, str]] = {}
@@ -74,7 +76,7 @@ class BlueskyServer(World):
     # ------------------------------------------------------------------ calls
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        method = request.match_info["method"]
+        method, came = request.match_info["method"], time.monotonic()
         faults = self.faults.get(method)
         fault = faults.popleft() if faults else None
         try:
@@ -93,6 +95,7 @@ class BlueskyServer(World):
         finally:
             async with self._changed:
                 self.calls.append(method)
+                self.spans.append((method, came, time.monotonic()))
                 self._changed.notify_all()
 
     async def _done(self, method: str, request: web.Request) -> Json:
