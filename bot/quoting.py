@@ -6,6 +6,8 @@ _WIDE = re.compile("[\u3040-\ud7a3]")
 _TAGS = re.compile(r"<(?=\s*/?\s*(?:quoted|block)\b)", re.IGNORECASE)
 _HEADS = re.compile(r"(?:(?<=[\n\r\x0b\x0c\x85\u2028\u2029])|\A)([^\S\n]*)\[")
 
+_SOURCE = 300  # characters of where a quotation comes from
+
 
 def untagged(text: str) -> str:
     """The text with a backslash before the tags of quotations and blocks."""
@@ -19,9 +21,9 @@ def plain(text: str) -> str:
     return _HEADS.sub(r"\1\\[", text) if "[" in text else text
 
 
-def quoted(source: str, text: str) -> str:
-    """Words from outside, as data: no line or tag inside looks like one of the platform's."""
-    from_ = source.replace('"', "%22").replace("<", "%3C")
+def quotation(source: str, text: str) -> str:
+    """Words from elsewhere as data: no line or tag inside looks like one of the platform's."""
+    from_ = source[:_SOURCE].replace('"', "%22").replace("<", "%3C")
     return f'<quoted from="{from_}">\n{plain(text)}\n</quoted>'
 
 

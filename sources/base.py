@@ -184,7 +184,7 @@ class Delivery:
     reply_to: str = ""
     """External id of the message that is answered; used when the place has moved on since."""
     act: str = ""
-    """What is done instead of saying something: "like", "repost", "quote" (with the text) or "follow"."""
+    """What is done instead of saying something: "like", "repost", "quote" and "reply" (with the text) or "follow"."""
     target: str = ""
     """The post or person that it is done to."""
     follows: str = ""

@@ -51,6 +51,7 @@ from scheduler.zones import local_zone
 
 TOOLS = (
     "bluesky",
+    "bluesky_read",
     "calculate",
     "context",
     "coord",

@@ -9,7 +9,7 @@ from pydantic import model_validator as validate_model
 from bot.mcp.connection import Given
 from bot.mcp.offers import Offer
 from bot.policy import Asks, Caution
-from bot.quoting import quoted
+from bot.quoting import quotation
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory.audience import Trust
 
@@ -64,7 +64,7 @@ class McpTool:
 
     async def run(self, _context: ToolContext, arguments: GivenArguments) -> Outcome:
         given = await self._calling(self.offer, arguments.model_extra or {})
-        text = quoted(f"the MCP server {self._server}", given.text)
+        text = quotation(f"the MCP server {self._server}", given.text)
         if not given.ok:
             text = f"The server says that it failed:\n{text}"
         return Outcome(text, {"server": self._server, "tool": self.offer.tool}, trust=Trust.WEB, ok=given.ok)

@@ -9,6 +9,7 @@ from bot.tools.aliases import ALIASES
 from bot.tools.base import Tool, Toolset
 from bot.tools.bluesky import SOURCE as BLUESKY
 from bot.tools.bluesky import BlueskyTool
+from bot.tools.bluesky_reading import BlueskyReadTool
 from bot.tools.calculator import CalculateTool
 from bot.tools.context import ContextTool
 from bot.tools.coord import CoordTool
@@ -61,7 +62,7 @@ def make_tools(
     usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), FactsTool(), *memory, SendMessageTool(endpoints), *agenda)
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
     files: tuple[Tool, ...] = (FileTool(), FileWriteTool())
-    bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints),)
+    bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints), BlueskyReadTool(endpoints))
 
     def tools(agent: Agent) -> Toolset:
         others = tuple(foreign(agent))

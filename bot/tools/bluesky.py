@@ -1,4 +1,5 @@
-"""`bluesky`: liking, reposting and quoting posts, and following people. Answers need no tool: they are the final text.
+"""`bluesky`: liking, reposting, quoting and answering posts, and following people. The answer to whoever speaks to the
+agent needs no tool: it is the final text.
 
 Each act is an outbox row, like everything that is said: it happens once, over crashes and bad connections, within the
 account's limits, under a record key made from the row.
@@ -23,27 +24,28 @@ from sources.base import Endpoint
 SOURCE = "bluesky"
 PLACE = PlaceId("bluesky:account")
 """Where acts of the account stand in the outbox: one after another."""
-_POST = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.feed\.post/[A-Za-z0-9._:~-]+")
+POST = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.feed\.post/[A-Za-z0-9._:~-]+")
+_SAYING = ("quote", "reply")
 _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
 
 
 class BlueskyArguments(Arguments):
-    operation: Literal["like", "repost", "quote", "follow"] = Field(
-        description="like, repost or quote a post; follow a person"
+    operation: Literal["like", "repost", "quote", "reply", "follow"] = Field(
+        description="like, repost, quote or answer a post; follow a person"
     )
     target: str = Field(
         default="",
         description="the post as at://…, or for follow the person as did:…; empty: the newest post to you, its author",
     )
-    text: str = Field(default="", description="quote: what you say about the post, at most 300 characters")
+    text: str = Field(default="", description="quote, reply: what you say, at most 300 characters")
 
 
 class BlueskyTool:
     name = "bluesky"
     description = (
-        "Like, repost or quote a post on Bluesky, or follow somebody there; everybody can see it. Not needed to "
-        "answer: your final text is the reply. All but liking what you are answering needs the owner's yes, who is "
-        "asked; you are told."
+        "Like, repost, quote or answer a post on Bluesky, or follow somebody there; everybody can see it. Not needed "
+        "to answer who speaks to you: your final text is the reply. All but liking what you are answering needs the "
+        "owner's yes, who is asked; you are told."
     )
     arguments: type[Arguments] = BlueskyArguments
     caution = Caution(bound=("operation", "target", "text"))
@@ -56,8 +58,10 @@ class BlueskyTool:
         if SOURCE not in self._endpoints:
             raise ToolError("Bluesky is not connected.")
         target = _target(context, arguments, asked)
-        if arguments.operation == "quote":
+        if says := arguments.operation in _SAYING:
             self._require_sayable(context, arguments.text)
+        if arguments.operation == "reply" and target == asked:
+            raise ToolError("Your final text is the reply to that post: no tool is needed.")
         if turn.trust < Trust.OWNER and not (arguments.operation == "like" and target == asked):
             reason = f"somebody who is not the owner wants the account to {arguments.operation} {target}"
             require(Need(Kind.TOOL, f"bluesky {arguments.operation} {target}", reason), context.permit)
@@ -65,7 +69,7 @@ class BlueskyTool:
             key=f"tool/{turn.id}/{snowflakes.next()}/0",
             place=PLACE,
             source=SOURCE,
-            content=arguments.text if arguments.operation == "quote" else arguments.operation,
+            content=arguments.text if says else arguments.operation,
             audience=PUBLIC,
             turn=turn.id,
             person=turn.person,
@@ -78,7 +82,7 @@ class BlueskyTool:
     def _require_sayable(self, context: ToolContext, text: str) -> None:
         """Raise for words that are no post, or that were made of what not everybody may know."""
         if len(self._endpoints[SOURCE].split(text)) != 1:
-            raise ToolError("A quote needs a text of 1 to 300 characters.")
+            raise ToolError("A quote or a reply needs a text of 1 to 300 characters.")
         turn = context.turn
         if turn.scope.audience != PUBLIC:
             reason = "everybody can read it on Bluesky, and it may tell what was said here"
@@ -91,7 +95,7 @@ def _asked(rows: Rows, context: ToolContext) -> str:
         return ""
     found = messages.by_ids(rows, [context.message], context.turn.scope)
     uri = (found[0].external_id or "").partition("#")[0] if found else ""
-    return uri if _POST.fullmatch(uri) else ""
+    return uri if POST.fullmatch(uri) else ""
 
 
 def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> str:
@@ -103,6 +107,6 @@ def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> st
             return found
         raise ToolError("A person is named by their DID, such as did:plc:ewvi7nxzyoun6zhxrhs64oiz.")
     found = given or asked
-    if _POST.fullmatch(found):
+    if POST.fullmatch(found):
         return found
     raise ToolError("A post is named like at://did:plc:…/app.bsky.feed.post/…, as the thread's block has it.")

@@ -13,7 +13,7 @@ from pydantic import Field
 from bot.config.sections import Web
 from bot.errors import ToolError
 from bot.policy import Asks, Caution
-from bot.quoting import quoted
+from bot.quoting import quotation
 from bot.tools.base import Arguments, Outcome, Tool, ToolContext
 from memory.audience import Trust
 from sources.web import Found, PageText, Reader, Searching, WebRefused, read_text
@@ -69,7 +69,7 @@ class WebFetchTool:
         more = f"\n[more: call again with start={end}]" if end < len(page.text) else ""
         links = "".join(f"\n- {words or 'link'}: {address[:_ADDRESS]}" for words, address in page.links[:_LINKS])
         said = "\n\n".join(filter(None, [title, shown, links and f"Links:{links}"]))
-        text = f"{head}\n{quoted(url[:_ADDRESS], said)}{more}"
+        text = f"{head}\n{quotation(url, said)}{more}"
         return Outcome(text, {"url": url, "title": page.title, "text": shown}, trust=Trust.WEB)
 
 
@@ -95,7 +95,7 @@ class WebSearchTool:
         found = await _asked(self._searching.search(arguments.query, arguments.limit))
         lines = "\n".join(_line(number, each) for number, each in enumerate(found, 1))
         hits = [{"url": each.url, "title": each.title, "excerpt": each.excerpt[:_EXCERPT]} for each in found]
-        text = quoted("a web search", lines) if found else "Nothing was found on the web."
+        text = quotation("a web search", lines) if found else "Nothing was found on the web."
         return Outcome(text, {"hits": hits}, trust=Trust.WEB)
 
 

@@ -36,6 +36,7 @@ class Refused(CallFailed):
         super().__init__(f"Bluesky refuses it ({status} {error}: {message})"[:300])
         self.status = status
         self.error = error
+        self.message = message
 
 
 class WrongPassword(SourceRefused):

@@ -51,7 +51,7 @@ def _shut(who: Account, us: Us, settings: BlueskySettings) -> bool:
     return excluded or who.blocked or who.muted or who.shy or us.withheld(person_id(who.did))
 
 
-def _as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
+def as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
     """A post without words that it quotes of somebody whose own posts are not shown."""
 
     def shown(post: Post) -> Post:
@@ -65,7 +65,7 @@ def notifications(
     posts: Sequence[Post], thread: Thread, us: Us, settings: BlueskySettings, *, short: bool = False
 ) -> list[Notification]:
     """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all."""
-    shown = _as_shown(us, settings)
+    shown = as_shown(us, settings)
     posts, thread = [shown(each) for each in posts], thread.changed(shown)
     place = place_of(thread)
     by_uri = {each.uri: each for each in thread.posts}

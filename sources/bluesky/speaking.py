@@ -13,6 +13,7 @@ from sources.bluesky import richtext
 from sources.bluesky.budget import CREATE, DELETE, Budget
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
 from sources.bluesky.keys import POSTS, author_of, message_id, person_id, record_key, root_of, uri_and_cid
+from sources.bluesky.reading import BlueskyReader
 from sources.bluesky.records import Account, Post, Reference, account, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
@@ -31,6 +32,7 @@ _ACTS = {
     "repost": "app.bsky.feed.repost",
     "follow": "app.bsky.graph.follow",
     "quote": POSTS,
+    "reply": POSTS,
 }
 
 
@@ -57,6 +59,7 @@ class BlueskyEndpoint:
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self._roots: Recent[str, tuple[Reference, tuple[str, ...]]] = Recent(1_000)
         self._handles: Recent[str, str] = Recent(1_000)
+        self.reader = BlueskyReader(settings, session, withheld)
         self.form = Form(settings.most_posts, takes_files=False)
         self.budget = Budget(settings.points_per_hour, settings.points_per_day)
 
@@ -83,7 +86,7 @@ class BlueskyEndpoint:
         return said
 
     async def _act(self, delivery: Delivery) -> str:
-        """Like, repost or quote a post, or follow somebody."""
+        """Like, repost, quote or answer a post, or follow somebody."""
         made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
         if delivery.act == "follow":
             await self._check_followed(delivery.target)
@@ -91,12 +94,24 @@ class BlueskyEndpoint:
         found = (await self._watched.posts([delivery.target])).get(delivery.target)
         if found is None:
             raise DeliveryFailed("the post was deleted, or cannot be seen by us")
+        if delivery.act == "reply":
+            return await self._create(delivery, await self._elsewhere(delivery, found))
         self._check_person(found.author)
         subject = Reference(found.uri, found.cid).data()
         if delivery.act != "quote":
             return await self._create(delivery, {**made, "subject": subject})
         record = await self._record(delivery, ())
         return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
+
+    async def _elsewhere(self, delivery: Delivery, found: Post) -> dict[str, Any]:
+        """A reply to a post that did not address us."""
+        self._check(found)
+        filters = self._settings.filters
+        if found.author.is_bot and found.author.did not in filters.friends and not self._settings.bot_answers_per_day:
+            raise DeliveryFailed("the person is a bot by its own word, and `bot_answers_per_day` is 0")
+        record = await self._record(delivery, found.languages[:_MOST_LANGUAGES])
+        parent = Reference(found.uri, found.cid)
+        return {**record, "reply": {"root": found.root.data(), "parent": parent.data()}}
 
     # ------------------------------------------------------------------ what is answered
 

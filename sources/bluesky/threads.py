@@ -139,8 +139,8 @@ def thread_profile(thread: Thread, us: str) -> str:
     )
 
 
-def person_profile(who: Account, seen: str) -> str:
-    """What is public about somebody."""
+def person_profile(who: Account, seen: str = "") -> str:
+    """What is public about somebody; `seen`: when they last spoke to us."""
     parts = [
         ("Name", who.shown),
         ("Handle", one_line(who.handle)),

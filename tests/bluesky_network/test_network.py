@@ -103,6 +103,25 @@ async def test_the_tool_likes_what_is_answered(here: Stage) -> None:
     assert liked["value"]["subject"] == {"uri": asked["uri"], "cid": asked["cid"]}
 
 
+async def test_the_agent_finds_posts_and_reads_threads_and_people(here: Stage) -> None:
+    began = await here.ana.post("the ferry leaves at noon")
+    await here.ana.post("so be early", to=began)
+    await here.net.flush()
+    search = Call("bluesky_read", {"operation": "search", "query": "ferry"})
+    thread = Call("bluesky_read", {"operation": "thread", "target": began["uri"]})
+    profile = Call("bluesky_read", {"operation": "profile", "target": here.ana.handle})
+    here.model.script(Calls(search, thread, profile), Answer("At noon."))
+    await here.start()
+    await here.ana.post(f"@{here.bot.handle} when does it leave?", mention=here.bot)
+    await here.bot.wait_for_records(1)
+    await here.service.stop()
+    found, read, known = here.model.requests[1].results
+    assert began["uri"] in found
+    assert "the ferry leaves at noon" in found
+    assert read.index("the ferry leaves at noon") < read.index("so be early")
+    assert f"DID: {here.ana.did}" in known
+
+
 async def test_the_profile_says_that_it_is_a_bot(here: Stage) -> None:
     code, _, error = await here.service.run("bluesky", "setup", within=60)
     assert code == 0, error

@@ -119,7 +119,7 @@ def excludes(_here: Ground, _asked: Post) -> None:
     """Bob, by the configuration of the source below."""
 
 
-@pytest.mark.parametrize("act", ["like", "repost", "quote", "follow"])
+@pytest.mark.parametrize("act", ["like", "repost", "quote", "reply", "follow"])
 @pytest.mark.parametrize("why", [blocks, mutes, opts_out, excludes])
 async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(
     here: Ground, act: str, why: Callable[[Ground, Post], None]
@@ -135,6 +135,26 @@ async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(
         await endpoint.send(delivery(ACCOUNT, "so it is", act=act, target=target))
     assert failed.value.retry_after is None
     assert here.server.count(CREATE) == made
+
+
+async def test_a_reply_elsewhere_goes_on_from_its_post_in_its_language(here: Ground) -> None:
+    began = here.bob.post("began")
+    found = here.ana.post("wer weiß das?", reply_to=began, langs=("de",))
+    row = delivery(ACCOUNT, "Ich.", act="reply", target=found.uri)
+    endpoint = here.source().endpoint
+    assert await endpoint.send(row) == await here.source().endpoint.send(row)
+    (said,) = here.bot.posts
+    assert said.record["reply"] == {"root": began.reference, "parent": found.reference}
+    assert said.record["langs"] == ["de"]
+
+
+async def test_a_reply_elsewhere_is_not_said_where_it_is_not_wanted(here: Ground) -> None:
+    closed, robot = here.ana.post("only friends"), here.server.user("beep.test", labels=("bot",)).post("beep")
+    closed.gate = True
+    for target, why in ((closed, "only others reply"), (robot, "a bot"), (here.bot.post("mine"), "our own")):
+        with pytest.raises(DeliveryFailed, match=why):
+            await here.source().endpoint.send(delivery(ACCOUNT, "hello", act="reply", target=target.uri))
+    await here.source(bot_answers_per_day=1).endpoint.send(delivery(ACCOUNT, "beep", act="reply", target=robot.uri))
 
 
 async def test_nothing_is_answered_to_ourselves(here: Ground) -> None:

@@ -202,7 +202,8 @@ class BlueskyServer(World):
     def search_posts(self, user: User, data: Json) -> Json:
         words = data["q"][0].casefold()
         found = [each for each in self.posts.values() if words in each.text.casefold()]
-        return {"posts": [self.post_view(each, user) for each in found]}
+        newest = list(reversed(found))[: int(data["limit"][0])]
+        return {"posts": [self.post_view(each, user) for each in newest]}
 
 
 _CALLS: dict[str, Callable[..., Json]] = {
