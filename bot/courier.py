@@ -7,6 +7,7 @@ owner is told, and it is not sent again unless the owner says so.
 """
 
 import asyncio
+import base64
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,16 @@ from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
 from memory.ids import OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.outbox import OutRow, Status
-from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable, OutFile
+from sources.base import (
+    Buttons,
+    Delivery,
+    DeliveryFailed,
+    DeliveryUnclear,
+    Endpoint,
+    HistoryUnreadable,
+    OutFile,
+    OutImage,
+)
 
 _SENDING = commit_point("outbox.sending")
 _SENT = commit_point("outbox.sent")
@@ -219,6 +229,8 @@ class Courier:
         if preview is not None and preview.external_id == external:
             outbox.replace_preview(tx, preview.id)
         outbox.mark_sent(tx, row.id, external, self._clock())
+        if row.detail.get("images"):
+            outbox.drop_images(tx, row.id)
 
     async def _failed(self, row: OutRow, error: DeliveryFailed) -> None:
         now, reason = self._clock(), str(error)
@@ -344,6 +356,7 @@ def to_delivery(row: OutRow) -> Delivery:
         act=detail.get("act", ""),
         target=detail.get("target", ""),
         files=tuple(OutFile(name, text) for name, text in detail.get("files", ())),
+        images=tuple(OutImage(kind, alt, base64.b64decode(content)) for kind, alt, content in detail.get("images", ())),
         buttons=to_buttons(detail.get("card")) or to_press(detail.get("press")),
     )
 

@@ -130,7 +130,7 @@ def withdraw(tx: Tx, identifier: OutboxId) -> bool:
 
 def empty(tx: Tx, identifier: OutboxId) -> None:
     """Forget what a row said, and what it would say elsewhere; that it was said stays."""
-    sql = "UPDATE outbox SET content = '', detail = json_remove(detail, '$.files', '$.else') WHERE id = ?"
+    sql = "UPDATE outbox SET content = '', detail = json_remove(detail, '$.files', '$.images', '$.else') WHERE id = ?"
     tx.run(sql, (identifier,))
 
 
@@ -169,6 +169,11 @@ def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:
     """Somebody who waited for it has its words: unless it is being sent already, it is not sent any more."""
     if row.status is Status.PENDING and mark_sending(tx, row.id, now) is not None:
         mark_sent(tx, row.id, external_id, now)
+
+
+def drop_images(tx: Tx, identifier: OutboxId) -> None:
+    """The platform has them now."""
+    tx.run("UPDATE outbox SET detail = json_remove(detail, '$.images') WHERE id = ?", (identifier,))
 
 
 def mark_closed(tx: Tx, identifier: OutboxId, status: Status, reason: str) -> None:

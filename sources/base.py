@@ -156,6 +156,15 @@ class OutFile:
 
 
 @dataclass(frozen=True)
+class OutImage:
+    """A picture that goes with what is said; `alt` says what it shows."""
+
+    content_type: str
+    alt: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Buttons:
     """What a message offers to press: the id of the question, and the answers it takes.
 
@@ -193,6 +202,7 @@ class Delivery:
     """Whether there is such a piece. Without `follows` it was not delivered."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[OutFile, ...] = ()
+    images: tuple[OutImage, ...] = ()
     buttons: Buttons | None = None
 
 

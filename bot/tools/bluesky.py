@@ -9,11 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from bot.errors import ToolError
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.tools.pictures import encoded, picture
 from memory import messages, outbox
 from memory.audience import PUBLIC, Trust
 from memory.database import Rows, Tx
@@ -29,6 +30,13 @@ _SAYING = ("quote", "reply")
 _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
 
 
+class Picture(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(description="folder/file of a folder of yours, PNG or JPEG")
+    alt: str = Field(min_length=1, max_length=1_000, description="what it shows, for who cannot see it")
+
+
 class BlueskyArguments(Arguments):
     operation: Literal["like", "repost", "quote", "reply", "follow"] = Field(
         description="like, repost, quote or answer a post; follow a person"
@@ -38,6 +46,7 @@ class BlueskyArguments(Arguments):
         description="the post as at://…, or for follow the person as did:…; empty: the newest post to you, its author",
     )
     text: str = Field(default="", description="quote, reply: what you say, at most 300 characters")
+    images: tuple[Picture, ...] = Field(default=(), max_length=4, description="quote, reply: pictures that go with it")
 
 
 class BlueskyTool:
@@ -48,7 +57,7 @@ class BlueskyTool:
         "owner's yes, who is asked; you are told."
     )
     arguments: type[Arguments] = BlueskyArguments
-    caution = Caution(bound=("operation", "target", "text"))
+    caution = Caution(bound=("operation", "target", "text", "images"))
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
@@ -60,11 +69,14 @@ class BlueskyTool:
         target = _target(context, arguments, asked)
         if says := arguments.operation in _SAYING:
             self._require_sayable(context, arguments.text)
-        if arguments.operation == "reply" and target == asked:
+        elif arguments.images:
+            raise ToolError("Pictures go with a quote or a reply.")
+        if arguments.operation == "reply" and target == asked and not arguments.images:
             raise ToolError("Your final text is the reply to that post: no tool is needed.")
         if turn.trust < Trust.OWNER and not (arguments.operation == "like" and target == asked):
             reason = f"somebody who is not the owner wants the account to {arguments.operation} {target}"
             require(Need(Kind.TOOL, f"bluesky {arguments.operation} {target}", reason), context.permit)
+        images = [self._image(tx, context, each) for each in arguments.images]
         row = outbox.NewRow(
             key=f"tool/{turn.id}/{snowflakes.next()}/0",
             place=PLACE,
@@ -74,10 +86,18 @@ class BlueskyTool:
             turn=turn.id,
             person=turn.person,
             agent=turn.agent,
-            detail={"act": arguments.operation, "target": target},
+            detail={"act": arguments.operation, "target": target, **({"images": images} if images else {})},
         )
         outbox.add(tx, row, context.now)
         return Outcome(f"queued: {arguments.operation} {target} is done as soon as this turn's step is stored")
+
+    def _image(self, rows: Rows, context: ToolContext, wanted: Picture) -> list[str]:
+        """Type, alt text and bytes of a picture; who is in charge is asked where not everybody may know its folder."""
+        kind, content, audience = picture(rows, context, wanted.file)
+        if audience != PUBLIC:
+            reason = f"everybody could see {wanted.file}, whose folder is not for everybody"
+            require(Need(Kind.TOOL, f"bluesky picture {wanted.file}", reason, once_only=True), context.permit)
+        return [kind, wanted.alt, encoded(content)]
 
     def _require_sayable(self, context: ToolContext, text: str) -> None:
         """Raise for words that are no post, or that were made of what not everybody may know."""

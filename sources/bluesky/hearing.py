@@ -64,11 +64,16 @@ def as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
 def notifications(
     posts: Sequence[Post], thread: Thread, us: Us, settings: BlueskySettings, *, short: bool = False
 ) -> list[Notification]:
-    """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all."""
+    """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all.
+
+    A post is taken as the thread shows it: what we are notified of has neither quoted words nor addresses of pictures.
+    """
     shown = as_shown(us, settings)
-    posts, thread = [shown(each) for each in posts], thread.changed(shown)
+    thread = thread.changed(shown)
     place = place_of(thread)
     by_uri = {each.uri: each for each in thread.posts}
+    viewed = {each.id: each for each in thread.posts}
+    posts = [viewed.get(each.id) or shown(each) for each in posts]
     hidden = hidden_from(us, settings)
     newest = next((each for each in reversed(posts) if answers(each, us)), None)
     found = []

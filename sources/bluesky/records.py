@@ -251,7 +251,9 @@ def _quoted_by(embed: Mapping[str, Any]) -> Account | None:
 def _quote_line(embed: Mapping[str, Any]) -> str:
     view, who = _quoted_view(embed), _quoted_by(embed)
     if who is not None:
-        words = one_line(_text(_mapping(view.get("value")).get("text")))
+        value = _mapping(view.get("value"))
+        seen = _image_lines(_images({}, _mapping(value.get("embed"))))
+        words = one_line(" ".join([_text(value.get("text")), *seen]))
         return "" if who.blocked else f"{_QUOTES}{who.shown}: {words})"
     kind = _text(view.get("$type"))
     return f"{_QUOTES}a post that cannot be seen)" if "Blocked" in kind or "NotFound" in kind else ""

@@ -86,6 +86,15 @@ class BlueskySession:
         given: dict[str, Any] = {"data": DotDict(dict(data)), "input_encoding": "application/json"}
         return await self._call(point, lambda: self._client.invoke_procedure(method, **given))
 
+    async def upload(self, content: bytes, content_type: str, point: Point) -> dict[str, Any]:
+        """Bring a file to the server, which keeps it once a record names it; its reference. Raises CallFailed."""
+        given: dict[str, Any] = {"content": content, "input_encoding": content_type}
+        answer = await self._call(point, lambda: self._client.invoke_procedure("com.atproto.repo.uploadBlob", **given))
+        blob = answer.get("blob")
+        if not isinstance(blob, dict):
+            raise NoAnswer("Bluesky's answer names no file")
+        return blob
+
     async def close(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(CONNECT_SECONDS):

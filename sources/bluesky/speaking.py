@@ -11,7 +11,7 @@ from memory.ids import OutboxId, PersonId, PlaceId
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Form, HistoryUnreadable
 from sources.bluesky import richtext
 from sources.bluesky.budget import CREATE, DELETE, Budget
-from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
+from sources.bluesky.failures import SOON, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
 from sources.bluesky.keys import POSTS, author_of, message_id, person_id, record_key, root_of, uri_and_cid
 from sources.bluesky.reading import BlueskyReader
 from sources.bluesky.records import Account, Post, Reference, account, post
@@ -26,7 +26,8 @@ log = structlog.get_logger(__name__)
 WRITE = call_point("bluesky.write")
 _REMOVE = call_point("bluesky.remove")
 _MOST_LANGUAGES = 3
-_QUOTE = "app.bsky.embed.record"
+_UPLOAD = call_point("bluesky.upload")
+_QUOTE, _QUOTE_MEDIA, _IMAGES = "app.bsky.embed.record", "app.bsky.embed.recordWithMedia", "app.bsky.embed.images"
 _ACTS = {
     "like": "app.bsky.feed.like",
     "repost": "app.bsky.feed.repost",
@@ -207,6 +208,8 @@ class BlueskyEndpoint:
         """Make the record under the row's own key, or find that it was made before."""
         if (wait := self.budget.wait(CREATE)) > 0:
             raise RateLimited(wait)
+        if delivery.images:
+            record = {**record, "embed": await self._embed(delivery, record.get("embed"))}
         key = record_key(delivery.id)
         collection = record["$type"]
         data = {"repo": self._session.did, "collection": collection, "rkey": key, "record": dict(record)}
@@ -220,6 +223,18 @@ class BlueskyEndpoint:
             raise
         self.budget.spend(CREATE)
         return _message(answer)
+
+    async def _embed(self, delivery: Delivery, quoted: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The pictures, with what is quoted. A file that is brought twice is one file."""
+        images = []
+        for each in delivery.images:
+            try:
+                blob = await self._session.upload(each.content, each.content_type, _UPLOAD)
+            except NoAnswer as why:  # nothing was posted yet
+                raise DeliveryFailed(why.reason, retry_after=SOON) from why
+            images.append({"image": blob, "alt": each.alt})
+        media = {"$type": _IMAGES, "images": images}
+        return media if quoted is None else {"$type": _QUOTE_MEDIA, "record": dict(quoted), "media": media}
 
     async def _there(self, delivery: Delivery) -> str | None:
         """The row's record as a message, when it is there."""

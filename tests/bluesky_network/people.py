@@ -57,13 +57,20 @@ class Human:
         return str((await self.do("com.atproto.server.createAppPassword", name=f"carina{next(_NUMBERS)}"))["password"])
 
     async def post(
-        self, text: str, *, to: dict[str, Any] | None = None, mention: "Human | None" = None
+        self,
+        text: str,
+        *,
+        to: dict[str, Any] | None = None,
+        mention: "Human | None" = None,
+        quote: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Post something, perhaps as a reply to a post that `thread` gave or `post` made."""
         record: dict[str, Any] = {"$type": POSTS, "text": text, "createdAt": _now(), "langs": ["en"]}
         if to is not None:
             root = to.get("record", {}).get("reply", {}).get("root", _reference(to))
             record["reply"] = {"root": root, "parent": _reference(to)}
+        if quote is not None:
+            record["embed"] = {"$type": "app.bsky.embed.record", "record": _reference(quote)}
         if mention is not None:
             start = text.encode().index(f"@{mention.handle}".encode())
             feature = {"$type": "app.bsky.richtext.facet#mention", "did": mention.did}

@@ -1,5 +1,6 @@
 """What the program does on the reference implementation's own servers."""
 
+import base64
 import statistics
 import sys
 import time
@@ -9,6 +10,10 @@ import pytest
 from tests.bluesky_network.people import POSTS, Human, Refused
 from tests.bluesky_network.stage import Stage
 from tests.wire.model import Answer, Call, Calls
+
+_DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg=="
+)
 
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
@@ -62,6 +67,7 @@ async def test_who_says_stop_is_not_answered_again(here: Stage) -> None:
     await here.start()
     await here.ana.post(f"@{here.bot.handle} hi", mention=here.bot)
     (answer,) = await here.bot.wait_for_records(1)
+    await here.net.flush()  # nobody answers a post before it can be seen, and the AppView tells of no such answer
     await here.ana.post("Stop.", to={**answer, "record": answer["value"]})
     await here.service.logged("bluesky_passed_over", reasons=["opting"], within=60)
     await here.ana.post(f"@{here.bot.handle} are you there?", mention=here.bot)
@@ -120,6 +126,35 @@ async def test_the_agent_finds_posts_and_reads_threads_and_people(here: Stage) -
     assert "the ferry leaves at noon" in found
     assert read.index("the ferry leaves at noon") < read.index("so be early")
     assert f"DID: {here.ana.did}" in known
+
+
+async def test_a_picture_goes_with_a_reply_and_is_heard_in_words(here: Stage) -> None:
+    picture = here.service.home.parent / "dot.png"
+    picture.write_bytes(_DOT)
+    here.service.file.write_text(f'{here.service.file.read_text("utf-8")}owner = "{here.ana.did}"\n', "utf-8")
+    await here.start()
+    for command in (
+        ("create", "pictures", "--audience", "public"),
+        ("upload", "pictures", str(picture)),
+        ("attach", "pictures", "Carina"),
+    ):
+        code, _, error = await here.service.run("folder", *command, within=60)
+        assert code == 0, error
+    image = {"file": "pictures/dot.png", "alt": "a dot"}
+    shown = await here.ana.post("who has a dot?")
+    await here.net.flush()
+    post = Call("bluesky", {"operation": "reply", "target": shown["uri"], "text": "I do", "images": [image]})
+    here.model.script(Calls(post), Answer("Done."))
+    await here.ana.post(f"@{here.bot.handle} show them", mention=here.bot)
+    said = await here.bot.wait_for_records(2)
+    (reply,) = [each for each in said if each["value"]["text"] == "I do"]
+    assert reply["value"]["embed"]["images"][0]["alt"] == "a dot"
+    await here.net.flush()
+    here.model.script(Answer("Yes."))
+    await here.ana.post(f"@{here.bot.handle} this one?", mention=here.bot, quote=reply)
+    await here.bot.wait_for_records(3)
+    await here.service.stop()
+    assert "(image: a dot)" in here.model.requests[-1].last_user
 
 
 async def test_the_profile_says_that_it_is_a_bot(here: Stage) -> None:

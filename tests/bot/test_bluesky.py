@@ -9,12 +9,16 @@ import pytest
 
 from bot.bluesky import settings_of
 from bot.config import load_config
-from bot.errors import ConfigError
+from bot.errors import ConfigError, ToolError
 from bot.models.base import Answer
 from bot.tools.bluesky import PLACE
-from memory.audience import PUBLIC, Trust
+from bot.tools.pictures import bare
+from memory import folders
+from memory.audience import OWNER, PUBLIC, Audience, Trust
+from memory.database import Tx
+from memory.ids import AgentId
 from memory.outbox import Status
-from sources.base import DeliveryFailed, Place
+from sources.base import DeliveryFailed, OutImage, Place
 from sources.bluesky.failures import Refused
 from sources.bluesky.reading import Found
 from tests.bot.parts import ANN, HALL, OLGA, Platform, ScriptedModel, call, direct, results, said, says
@@ -163,3 +167,56 @@ async def test_a_reply_elsewhere_for_somebody_else_asks_the_owner(tmp_path: Path
         await service.heard(said("answer dan", 2, STREET, OLGA))
         (row,) = [row for row in await service.outbox() if row.place == PLACE]
         assert (row.content, row.detail) == ("Well said.", {"act": "reply", "target": target})
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+JPEG = b"\xff\xd8\xff\xe0\x00\x04JF\xff\xe1\x00\x0fGPS 52.5,13.4\xff\xda\x00\x02scan\xff\xd9"
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + kind + data + bytes(4)
+
+
+def test_pictures_lose_what_says_where_they_were_taken() -> None:
+    whole = PNG + chunk(b"IHDR", b"x" * 13) + chunk(b"eXIf", b"GPS") + chunk(b"IDAT", b"pixels") + chunk(b"IEND", b"")
+    kind, left = bare(whole, "a.png")
+    assert kind == "image/png"
+    assert left == whole.replace(chunk(b"eXIf", b"GPS"), b"")
+    kind, left = bare(JPEG, "a.jpg")
+    assert kind == "image/jpeg"
+    assert left == JPEG[:8] + JPEG[JPEG.index(b"\xff\xda") :]
+
+
+@pytest.mark.parametrize("content", [b"", b"GIF89a", PNG + b"\x00\x00\xff\xffIDAT", JPEG[:9], b"\xff\xd8\xff"])
+def test_what_is_no_whole_picture_is_refused(content: bytes) -> None:
+    with pytest.raises(ToolError):
+        bare(content, "a.png")
+
+
+@pytest.mark.parametrize(("audience", "asks"), [(PUBLIC, False), (OWNER, True)])
+async def test_a_picture_of_a_folder_is_posted_with_its_words(tmp_path: Path, audience: Audience, asks: bool) -> None:
+    picture = {"file": "pictures/cat.png", "alt": "a cat"}
+    target = "at://did:plc:dan/app.bsky.feed.post/3k1"
+    reply = call("bluesky", operation="reply", target=target, text="Look.", images=[picture])
+    setting = looking(says("", reply), says("Done."))
+    content = PNG + chunk(b"IDAT", b"pixels") + chunk(b"IEND", b"")
+    place = replace(STREET, within=(OWNER,) if asks else ())
+    async with running(tmp_path, setting) as service:
+        (agent,) = await service.column("SELECT id FROM agents WHERE name = 'Star'")
+
+        def fill(tx: Tx) -> None:
+            new = folders.NewFolder("pictures", "virtual", audience)
+            folder = folders.create(tx, new, setting.clock())
+            folders.put(tx, folder, folders.from_content("cat.png", content), setting.clock())
+            folders.attach(tx, folder.id, AgentId(agent), "read", setting.clock())
+
+        await service.write(fill)
+        await service.heard(said("post the cat", 1, place, OLGA))
+        rows = [row for row in await service.outbox() if row.place == PLACE]
+        assert len(await service.rows("SELECT id FROM permission_requests")) == int(asks)
+        assert len(rows) == (0 if asks else 1)
+        if not asks:
+            assert isinstance(service.platform, Looking)
+            (sent,) = [each for each in service.platform.sends if each.place == PLACE]
+            assert sent.images == (OutImage("image/png", "a cat", content),)
+            assert "images" not in rows[0].detail

@@ -240,6 +240,18 @@ async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground, monkeypatc
     assert [(each.kind, each.subject) for each in here.heard[1:]] == [(Kind.DELETE, here.heard[0].external_id)]
 
 
+async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.mention("mine", alts=("a cat", ""))
+    theirs = here.bob.post("theirs", alts=("a dog",))
+    here.mention("look", quotes=theirs)
+    await here.look(source)
+    first, second = here.texts
+    assert first.splitlines() == ["mine", "(image: a cat)", "(image without a description)"]
+    assert second.splitlines() == ["look", "(quotes bob.test: theirs (image: a dog))"]
+
+
 async def test_what_was_read_a_moment_ago_is_not_looked_for_at_once(here: Ground) -> None:
     source = here.source()
     await here.look(source)

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from memory.ids import PersonId, PlaceId, TurnId
-from sources.base import DeliveryFailed, DeliveryUnclear
+from sources.base import DeliveryFailed, DeliveryUnclear, OutImage
 from sources.bluesky.budget import Budget
 from tests.sources.bluesky_stage import Ground, delivery, ground
 from tests.wire.bluesky import Post
@@ -155,6 +155,30 @@ async def test_a_reply_elsewhere_is_not_said_where_it_is_not_wanted(here: Ground
         with pytest.raises(DeliveryFailed, match=why):
             await here.source().endpoint.send(delivery(ACCOUNT, "hello", act="reply", target=target.uri))
     await here.source(bot_answers_per_day=1).endpoint.send(delivery(ACCOUNT, "beep", act="reply", target=robot.uri))
+
+
+@pytest.mark.parametrize("act", ["quote", "reply"])
+@pytest.mark.parametrize("fault", [None, 502, "after"])
+async def test_pictures_go_with_a_post_once_each_with_its_words(
+    here: Ground, act: str, fault: int | str | None
+) -> None:
+    target = here.ana.post("look")
+    pictures = (OutImage("image/png", "a cat", b"cat"), OutImage("image/jpeg", "a dog", b"dog"))
+    row = replace(delivery(ACCOUNT, "mine", act=act, target=target.uri), images=pictures)
+    if fault is not None:
+        here.server.fail("com.atproto.repo.uploadBlob", fault)
+        with pytest.raises(DeliveryFailed) as failed:
+            await here.source().endpoint.send(row)
+        assert failed.value.retry_after is not None
+        assert here.bot.posts == []
+    await here.source().endpoint.send(row)
+    (said,) = here.bot.posts
+    embed = said.record["embed"]
+    media = embed["media"] if act == "quote" else embed
+    assert [each["alt"] for each in media["images"]] == ["a cat", "a dog"]
+    assert [here.bot.blobs[each["image"]["ref"]["$link"]] for each in media["images"]] == [b"cat", b"dog"]
+    if act == "quote":
+        assert embed["record"]["record"] == target.reference
 
 
 async def test_nothing_is_answered_to_ourselves(here: Ground) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hashlib
 import itertools
 import json
 import time
@@ -99,6 +100,8 @@ class BlueskyServer(World):
                 self._changed.notify_all()
 
     async def _done(self, method: str, request: web.Request) -> Json:
+        if method == "com.atproto.repo.uploadBlob":
+            return self.upload_blob(self._who(_bearer(request)), await request.read(), request.content_type)
         handler = _CALLS.get(method)
         if handler is None:
             self.problems.append(f"nobody answers {method}")
@@ -175,6 +178,11 @@ class BlueskyServer(World):
         if post.author is not user:
             raise Invalid("InvalidRequest", "not your repo", 403)
         return post.reference
+
+    def upload_blob(self, user: User, content: bytes, content_type: str) -> Json:
+        link = "bafk" + hashlib.sha256(content).hexdigest()[:48]
+        user.blobs[link] = content
+        return {"blob": {"$type": "blob", "ref": {"$link": link}, "mimeType": content_type, "size": len(content)}}
 
     def put_record(self, user: User, data: Json) -> Json:
         user.records.pop((data["collection"], data["rkey"]), None)

@@ -44,6 +44,7 @@ class User:
     blocks: set[str] = field(default_factory=set)
     muted: set[str] = field(default_factory=set)
     records: dict[tuple[str, str], Json] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
 
     def post(
         self,
@@ -53,6 +54,7 @@ class User:
         mentions: "tuple[User, ...]" = (),
         langs: tuple[str, ...] = ("en",),
         quotes: "Post | None" = None,
+        alts: tuple[str, ...] = (),
     ) -> "Post":
         """Post something; every "@handle" of those mentioned becomes a facet."""
         record: Json = {"$type": POSTS, "text": text, "createdAt": now_text(), "langs": list(langs)}
@@ -61,6 +63,10 @@ class User:
             record["reply"] = {"root": root, "parent": reply_to.reference}
         if quotes is not None:
             record["embed"] = {"$type": "app.bsky.embed.record", "record": quotes.reference}
+        if alts:
+            blob = {"$type": "blob", "ref": {"$link": "bafk"}, "mimeType": "image/png", "size": 4}
+            shown = [{"alt": alt, "image": blob} for alt in alts]
+            record["embed"] = {"$type": "app.bsky.embed.images", "images": shown}
         raw = text.encode()
         for each in mentions:
             start = raw.index(f"@{each.handle}".encode())
@@ -143,7 +149,7 @@ class World:
         cid = "bafy" + hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:48]
         post = Post(self, user, f"at://{user.did}/{collection}/{key}", cid, record, now_text())
         if collection == POSTS:
-            _check(record)
+            _check(record, user)
             self.posts[post.uri] = post
             self._tell(post)
         user.records[collection, key] = {"uri": post.uri, "cid": cid, "value": record}
@@ -151,7 +157,7 @@ class World:
 
     def _tell(self, post: Post) -> None:
         reasons: dict[str, str] = {}
-        quoted = post.record.get("embed", {}).get("record", {}).get("uri", "")
+        quoted = _quoted(post.record)
         for each in self._upwards(post):
             reasons.setdefault(each.author.did, "reply")
         if quoted in self.posts:
@@ -193,7 +199,7 @@ class World:
     def post_view(self, post: Post, viewer: User) -> Json:
         root = self.posts.get(post.root)
         closed = root is not None and root.gate and root.author is not viewer
-        quoted = self.posts.get(post.record.get("embed", {}).get("record", {}).get("uri", ""))
+        quoted = self.posts.get(_quoted(post.record))
         return {
             "$type": "app.bsky.feed.defs#postView",
             "uri": post.uri,
@@ -234,12 +240,23 @@ class World:
         return found
 
 
-def _check(record: Json) -> None:
+def _quoted(record: Json) -> str:
+    """The URI of the post that a record quotes, alone or with pictures."""
+    of = record.get("embed", {}).get("record", {})
+    return str(of.get("record", of).get("uri", ""))
+
+
+def _check(record: Json, user: User) -> None:
     text = record["text"]
     if len(findall(r"\X", text)) > 300 or len(text.encode()) > 3000:
         raise Invalid("InvalidRequest", "Invalid app.bsky.feed.post record: Record/text must not be longer than 300")
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", record.get("createdAt", "")):
         raise Invalid("InvalidRequest", "Record/createdAt must be a datetime")
+    embed = record.get("embed", {})
+    for image in embed.get("media", embed).get("images", ()):
+        link, alt = image["image"]["ref"]["$link"], image["alt"]
+        if not isinstance(alt, str) or (link != "bafk" and link not in user.blobs):
+            raise Invalid("InvalidRequest", "Could not find blob")
     raw = text.encode()
     for facet in record.get("facets", ()):
         index = facet["index"]
