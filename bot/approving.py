@@ -45,6 +45,8 @@ def approval_terms(config: Config) -> Terms:
         chain.insert(0, PlaceId(f"discord:user:{config.discord_owner}"))
     if config.serves_bluesky and config.bluesky.owner:
         owner.append(PersonId(f"bluesky:{config.bluesky.owner}"))
+        if config.bluesky.direct_messages:
+            chain.insert(-1, PlaceId(f"bluesky:user:{config.bluesky.owner}"))
     if config.discord_token is not None and given.channel:
         chain.insert(0, PlaceId(f"discord:{given.channel}"))
     admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]

@@ -11,6 +11,7 @@ from bot import logs
 from bot.config import Config
 from bot.errors import UserError
 from bot.fronts import Desks
+from bot.policy import Approver
 from memory import passed_over, turns
 from memory.admission import Rule
 from memory.clock import Clock
@@ -18,17 +19,20 @@ from memory.faults import commit_point
 from memory.folder import DataFolder
 from memory.ids import PersonId
 from memory.privacy import Choice
+from memory.requests import Verdict
 from sources.base import Front
 from sources.bluesky import citizenship
 from sources.bluesky.failures import CallFailed, WrongPassword
 from sources.bluesky.keys import NAME
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
-from sources.bluesky.source import BlueskySource, Wiring
+from sources.bluesky.source import BlueskySource
+from sources.bluesky.wiring import Wiring
 
 _PASS_OVER = commit_point("bluesky.pass_over")
 
-_MARK = "bluesky.mark"
+_MARK, _DIRECT_MARK = "bluesky.mark", "bluesky.direct"
+_ASLEEP = "direct messages: `carina run` reads them, where the server has them"
 _SETTLE_SECONDS = 5.0
 _DAY = timedelta(days=1)
 _MOST_COUNTED = 1_000
@@ -39,7 +43,8 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
     source = BlueskySource(settings_of(config), _wiring(desks, clock))
     steering = desks.steering
     desks.desk.front_states[NAME] = lambda: "; ".join(filter(None, (_words(source), steering.state(NAME))))
-    account = Account(config, source.session, lambda: _words(source), functools.partial(_counts, desks, clock))
+    counts = functools.partial(_counts, desks, clock)
+    account = Account(config, source.session, lambda: _words(source), lambda: source.direct.words, counts)
     return Front(source, source.endpoint, source.pause, account.handlers())
 
 
@@ -50,6 +55,8 @@ class Account:
     config: Config
     session: BlueskySession
     words: Callable[[], str]
+    direct: Callable[[], str]
+    """How direct messages stand."""
     counts: Callable[[], Awaitable[Mapping[str, int]]]
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
@@ -74,7 +81,7 @@ class Account:
             f"{found['handle']} ({found['did']}) on {found['service']}: {self.words()}",
             "labelled as a bot" if labelled else "not labelled as a bot: `carina bluesky setup` does that",
             *(f"passed over during the last day: {why}: {count}" for why, count in passed.items()),
-            "direct messages are not served",
+            self.direct(),
         ]
         return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
 
@@ -90,7 +97,7 @@ async def standing_alone(config: Config, operation: str, arguments: Mapping[str,
     with folder.lock():  # a service that starts meanwhile would use the same session
         session = BlueskySession(settings_of(config))
         try:
-            account = Account(config, session, lambda: "not served: no service runs", none)
+            account = Account(config, session, lambda: "not served: no service runs", lambda: _ASLEEP, none)
             found: dict[str, Any] = await account.handlers()[operation](**arguments)
             return found
         finally:
@@ -133,6 +140,10 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         if out or (before is not None and before[0] is Choice.OPTED_OUT):
             await choices.choose(person, Choice.OPTED_OUT if out else None)
 
+    async def decide(person: PersonId, name: str, request: int, verdict: Verdict) -> str:
+        ruling = await desks.approvals.answer(request, Approver(person, name, door=NAME), verdict)
+        return "" if ruling.counted else ruling.words
+
     return Wiring(
         seen=seen,
         pass_over=pass_over,
@@ -143,6 +154,10 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         answered=answered,
         withheld=choices.withheld,
         denied=lambda person: desks.community.admission.rules.get(person) is Rule.DENY,
+        allowed=lambda person: desks.community.admission.rules.get(person) is Rule.ALLOW,
+        decide=decide,
+        direct_mark=functools.partial(desks.desk.mark, _DIRECT_MARK),
+        set_direct_mark=functools.partial(desks.desk.set_mark, _DIRECT_MARK),
         paused=lambda: desks.steering.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,
@@ -162,6 +177,8 @@ def settings_of(config: Config) -> BlueskySettings:
         poll_seconds=config.bluesky_poll_seconds,
         owner=given.owner,
         filters=Filters(**_same(given, Filters)),
+        direct=given.direct_messages,
+        direct_dids=given.direct_dids,
         most_posts=given.max_posts,
         numbered=given.numbered,
         languages=given.post_languages,

@@ -352,6 +352,7 @@ def to_delivery(row: OutRow) -> Delivery:
         avatar=detail.get("avatar", ""),
         reply_to=detail.get("reply_to") or "",
         later=bool(detail.get("after")),
+        again=row.attempts > 1,
         may_mention=tuple(PersonId(person) for person in detail.get("mentions", ())),
         act=detail.get("act", ""),
         target=detail.get("target", ""),

@@ -200,6 +200,8 @@ class Delivery:
     """External id of the piece of the same answer that was sent before this one."""
     later: bool = False
     """Whether there is such a piece. Without `follows` it was not delivered."""
+    again: bool = False
+    """Whether it was begun to be sent before."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[OutFile, ...] = ()
     images: tuple[OutImage, ...] = ()

@@ -29,6 +29,8 @@ class BlueskySettings(Section):
     exclude_keywords: tuple[str, ...] = ()
     languages: frozenset[Language] = frozenset()
     require_agent_participation: bool = True
+    direct_messages: bool = True
+    direct_dids: frozenset[Did] = frozenset()
     batch_seconds: float = Field(default=20, ge=0, le=300)
     max_posts: int = Field(default=4, ge=1, le=20)
     numbered: bool = False

@@ -38,6 +38,10 @@ class Why(StrEnum):
     GONE = "gone"
     PAUSED = "paused"
     TOO_OLD = "too_old"
+    NOT_LET_IN = "not_let_in"
+    """A direct message of somebody whom the owner did not let in."""
+    DECIDED = "decided"
+    """A direct message that answers a question of the house."""
     UNFIT = "unfit"
     """It could not be stored, three times."""
 
@@ -110,9 +114,9 @@ _OUT = frozenset({"stop", "opt out", "optout", "opt-out", "unsubscribe", "leave 
 _IN = frozenset({"opt in", "optin", "opt-in"})
 
 
-def opting(post: Post) -> bool | None:
+def opting(text: str) -> bool | None:
     """True when all that somebody says is that they want out, False when it is that they want in again, else None."""
-    raw = re.sub(r"(?<!\S)@[\w.-]+", " ", post.text)
+    raw = re.sub(r"(?<!\S)@[\w.-]+", " ", text)
     words = " ".join(raw.casefold().split()).strip(" .!,;:/")
     return True if words in _OUT else False if words in _IN else None
 

@@ -34,6 +34,12 @@ def direct_place(did: str) -> PlaceId:
     return PlaceId(f"{NAME}:user:{did}")
 
 
+def user_of(place: PlaceId) -> str:
+    """With whom one talks alone in a place; empty for others."""
+    source, _, user = place.partition(":user:")
+    return user if source == NAME else ""
+
+
 def root_of(place: PlaceId) -> str:
     """The first post of a thread's place; empty for other places."""
     _, _, root = place.partition(":")

@@ -38,6 +38,11 @@ def fits(text: str, room: int = MOST_GRAPHEMES) -> bool:
     return graphemes(text) <= room and len(text.encode("utf-8")) <= MOST_BYTES
 
 
+def shortened(text: str, room: int) -> str:
+    """The beginning of a text, so many graphemes at most."""
+    return "".join(each[0] for each, _ in zip(_CLUSTER.finditer(text), range(room), strict=False))
+
+
 def posts(text: str, *, numbered: bool = False) -> list[str]:
     """The posts that say a text, in order; none for what nobody could see. With `numbered` each says which it is."""
     text = text.strip()

@@ -76,14 +76,18 @@ class BlueskySession:
             if self._session is None and not await self._take_up():
                 await self._log_in()
 
-    async def query(self, method: str, params: Mapping[str, Any], point: Point = _ASK) -> dict[str, Any]:
-        """Ask something that changes nothing. Raises CallFailed."""
+    async def query(
+        self, method: str, params: Mapping[str, Any], point: Point = _ASK, *, proxy: str = ""
+    ) -> dict[str, Any]:
+        """Ask something that changes nothing; `proxy` is whom the server shall ask for us. Raises CallFailed."""
         given: dict[str, Any] = {"params": DotDict({key: value for key, value in params.items() if value != ""})}
+        given |= _proxied(proxy)
         return await self._call(point, lambda: self._client.invoke_query(method, **given))
 
-    async def procedure(self, method: str, data: Mapping[str, Any], point: Point) -> dict[str, Any]:
+    async def procedure(self, method: str, data: Mapping[str, Any], point: Point, *, proxy: str = "") -> dict[str, Any]:
         """Have something done. Raises CallFailed: `NoAnswer` when nobody knows whether it was."""
         given: dict[str, Any] = {"data": DotDict(dict(data)), "input_encoding": "application/json"}
+        given |= _proxied(proxy)
         return await self._call(point, lambda: self._client.invoke_procedure(method, **given))
 
     async def upload(self, content: bytes, content_type: str, point: Point) -> dict[str, Any]:
@@ -195,6 +199,10 @@ class BlueskySession:
             fresh.replace(self._settings.session_file)
         except OSError as error:
             log.warning("bluesky_session_not_kept", reason=error.strerror, hint="the next start has to log in again")
+
+
+def _proxied(service: str) -> dict[str, Any]:
+    return {"headers": {"atproto-proxy": service}} if service else {}
 
 
 class _Translated:

@@ -37,6 +37,10 @@ class BlueskySettings:
     owner: str = ""
     """The owner's own DID."""
     filters: Filters = field(default_factory=Filters)
+    direct: bool = True
+    """Whether direct messages are read and written, where the server has them."""
+    direct_dids: frozenset[str] = frozenset()
+    """Whose direct messages are answered beside the owner's."""
     most_posts: int = 4
     numbered: bool = False
     languages: tuple[str, ...] = ("en",)

@@ -7,16 +7,16 @@ in order. So a crash at any moment loses nothing: what was not stored yet is rea
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
 
-from memory.clock import Clock, from_text, to_text, utc_now
-from memory.ids import PersonId
+from memory.clock import from_text, to_text
 from sources.base import Deliver, Notification
+from sources.bluesky.direct import DirectMessages
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, WrongPassword
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
 from sources.bluesky.hearing import notifications
@@ -28,6 +28,7 @@ from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.speaking import BlueskyEndpoint
 from sources.bluesky.threads import DEPTH, PARENTS, thread
 from sources.bluesky.watching import Watched
+from sources.bluesky.wiring import Wiring
 from sources.recent import Recent
 
 log = structlog.get_logger(__name__)
@@ -41,30 +42,6 @@ SHOWN_AGAIN = 300.0
 MOST_TRIES = 3
 _DAY = 86_400.0
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """What composition gives the source and its endpoint.
-
-    `seen` and `pass_over` are what is known of external ids; `mark` and `set_mark` keep the place up to which all is
-    decided; `settled` waits until what was delivered is stored; `opt` stores that somebody wants out (True) or in.
-    """
-
-    seen: Callable[[Sequence[str]], Awaitable[set[str]]]
-    pass_over: Callable[[Mapping[str, str]], Awaitable[None]]
-    mark: Callable[[], Awaitable[str | None]]
-    set_mark: Callable[[str], Awaitable[None]]
-    settled: Callable[[], Awaitable[None]]
-    opt: Callable[[PersonId, bool], Awaitable[None]]
-    answered: Callable[[PersonId], Awaitable[int]]
-    """How often a person was answered during the last day."""
-    withheld: Callable[[PersonId], bool] = lambda _: False
-    denied: Callable[[PersonId], bool] = lambda _: False
-    """Whether somebody was shut out by command."""
-    paused: Callable[[], bool] = lambda: False
-    on_ready: Callable[[str], None] = lambda _: None
-    clock: Clock = utc_now
 
 
 @dataclass
@@ -86,7 +63,8 @@ class BlueskySource:
         self._wiring = wiring
         self.session = BlueskySession(settings)
         self._watched = Watched(self.session, wiring.clock)
-        self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, wiring.withheld)
+        self.direct = DirectMessages(settings, self.session, wiring)
+        self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, wiring.withheld)
         self._pace = Pace(settings.poll_seconds)
         self._decided: Recent[str, None] = Recent(5_000)
         self._tries: Recent[str, int] = Recent(1_000)
@@ -137,6 +115,7 @@ class BlueskySource:
             await self.session.open()
             await self.look(deliver)
             await self._watched.look(deliver)
+            await self.direct.look(deliver)
         except WrongPassword:
             raise
         except CallFailed as why:
@@ -231,7 +210,7 @@ class BlueskySource:
     async def _why_not(self, each: Notified, *, too_old: bool) -> Why | None:
         """Why it is not heard; None when it is. Whoever wants out is taken at their word, whenever they said it."""
         post, author = each.post, each.post.author
-        wants_out = opting(post) if author.did != self.us.did and answers(post, self.us) else None
+        wants_out = opting(post.text) if author.did != self.us.did and answers(post, self.us) else None
         if wants_out is not None:
             await self._wiring.opt(person_id(author.did), wants_out)
             return Why.OPTING

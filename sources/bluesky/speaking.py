@@ -1,6 +1,8 @@
 """Saying things on Bluesky: each outbox row is one record with a key of its own, so it is there once or not at all."""
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -11,8 +13,19 @@ from memory.ids import OutboxId, PersonId, PlaceId
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Form, HistoryUnreadable
 from sources.bluesky import richtext
 from sources.bluesky.budget import CREATE, DELETE, Budget
+from sources.bluesky.direct import DirectMessages
 from sources.bluesky.failures import SOON, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
-from sources.bluesky.keys import POSTS, author_of, message_id, person_id, record_key, root_of, uri_and_cid
+from sources.bluesky.keys import (
+    POSTS,
+    author_of,
+    direct_place,
+    message_id,
+    person_id,
+    record_key,
+    root_of,
+    uri_and_cid,
+    user_of,
+)
 from sources.bluesky.reading import BlueskyReader
 from sources.bluesky.records import Account, Post, Reference, account, post
 from sources.bluesky.session import BlueskySession
@@ -51,11 +64,13 @@ class BlueskyEndpoint:
         settings: BlueskySettings,
         session: BlueskySession,
         watched: Watched,
+        direct: DirectMessages,
         withheld: Callable[[PersonId], bool],
     ) -> None:
         self._settings = settings
         self._session = session
         self._watched = watched
+        self._direct = direct
         self._withheld = withheld
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self._roots: Recent[str, tuple[Reference, tuple[str, ...]]] = Recent(1_000)
@@ -72,10 +87,25 @@ class BlueskyEndpoint:
             return already
         try:
             await self._session.open()
-            said = await (self._act(delivery) if delivery.act else self._reply(delivery))
+            if did := user_of(delivery.place):
+                said = await self._say(delivery, did)
+            else:
+                said = await (self._act(delivery) if delivery.act else self._reply(delivery))
         except CallFailed as why:
             raise as_delivery(why) from why
         return self._done.put(delivery.id, said)
+
+    async def _say(self, delivery: Delivery, did: str) -> str:
+        """A direct message."""
+        if not self._settings.direct:
+            raise DeliveryFailed("direct messages on Bluesky are switched off")
+        self._check_person(Account(did))
+        try:
+            return await self._direct.send(delivery, did)
+        except NoAnswer as why:
+            if self._direct.trouble:
+                raise DeliveryFailed(f"direct messages are not served there: {why.reason}") from why
+            raise
 
     async def _reply(self, delivery: Delivery) -> str:
         root, parent, languages = await self._answered(delivery)
@@ -126,7 +156,7 @@ class BlueskyEndpoint:
             # The thread's first author may never have spoken to us.
             raise DeliveryFailed("the post that it goes on from was not delivered")
         if not root:
-            raise DeliveryFailed(f"{delivery.place} is no thread on Bluesky, and direct messages are not served there")
+            raise DeliveryFailed(f"{delivery.place} is no thread on Bluesky")
         found = (await self._watched.posts([uri or root])).get(uri or root)
         if found is None:
             self._watched.gone(delivery.reply_to)
@@ -254,8 +284,14 @@ class BlueskyEndpoint:
     # ------------------------------------------------------------------ afterwards
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
-        """Each by its own key; `taken` is of no use, since no two rows share one."""
+        """Each by its own key, which no two rows share; direct messages by their words."""
         found = {}
+        if deliveries and (did := user_of(deliveries[0].place)):
+            try:
+                await self._session.open()
+                return await self._direct.find(deliveries, did, taken)
+            except CallFailed as why:
+                raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
         for delivery in deliveries:
             try:
                 await self._session.open()
@@ -267,8 +303,20 @@ class BlueskyEndpoint:
         return found
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        if did := user_of(place):
+            await self._say_after(did, external_id, text)
+            return
         what = f"{len(text)} characters{' with buttons' if buttons else ''}"
         raise DeliveryFailed(f"posts on Bluesky cannot be changed: {external_id} in {place} to {what}")
+
+    async def _say_after(self, did: str, external_id: str, text: str) -> None:
+        """A direct message cannot be changed: what its end says now is said after it."""
+        number = OutboxId(int(hashlib.sha256(external_id.encode()).hexdigest()[:15], 16))
+        last, at = text.strip().rpartition("\n")[2].strip("*"), datetime.now(UTC)
+        try:
+            await self._direct.send(Delivery(number, direct_place(did), last, at, again=True), did)
+        except CallFailed as why:
+            raise DeliveryFailed(why.reason, retry_after=SOON) from why
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         uri, _ = uri_and_cid(external_id)

@@ -157,6 +157,14 @@ async def test_a_picture_goes_with_a_reply_and_is_heard_in_words(here: Stage) ->
     assert "(image: a dot)" in here.model.requests[-1].last_user
 
 
+async def test_where_the_network_has_no_direct_messages_it_is_said(here: Stage) -> None:
+    await here.start()
+    code, out, error = await here.service.run("bluesky", "status", within=60)
+    await here.service.stop()
+    assert code == 0, error
+    assert "direct messages are not served: Bluesky answered" in out
+
+
 async def test_the_profile_says_that_it_is_a_bot(here: Stage) -> None:
     code, _, error = await here.service.run("bluesky", "setup", within=60)
     assert code == 0, error

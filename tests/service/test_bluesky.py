@@ -183,3 +183,49 @@ async def test_a_paused_bluesky_hears_nothing_until_it_is_resumed(tmp_path: Path
         answer = await sky.server.wait_for_post(sky.bot)
         await sky.service.stop()
         assert (answer.parent, len(sky.bot.posts)) == (heard.uri, 1)
+
+
+async def test_the_owner_talks_and_answers_questions_in_direct_messages(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.configure(f'owner = "{sky.ana.did}"')
+        bob = sky.server.user("bob.test", "Bob")
+        sky.model.script(Answer("Only between us."))
+        await sky.start()
+        sky.server.chat.say(sky.ana, sky.bot, "my secret is 4711")
+        await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana) == ["Only between us."])
+        assert "my secret is 4711" in sky.model.requests[0].last_user
+        code, out, _ = await sky.service.run("bluesky", "status")
+        assert (code, "direct messages are served" in out) == (0, True)
+        sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("I asked."), Answer(""))
+        sky.mention("follow me", bob)
+        await sky.server.wait_for_post(sky.bot)
+        await sky.until(lambda: len(sky.server.chat.texts(sky.bot, sky.ana)) > 1)
+        card = sky.server.chat.texts(sky.bot, sky.ana)[1]
+        number = card.rpartition("no ")[2]
+        assert f"Answer with one of: yes {number}" in card
+        assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
+        sky.server.chat.say(sky.ana, sky.bot, f"yes {number}")
+        await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
+        await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith("Allowed once by"))
+        await sky.model.wait_for(4)
+        assert not any("4711" in str(request.messages) for request in sky.model.requests[1:])
+        await sky.service.stop()
+        assert [post.text for post in sky.bot.posts] == ["I asked."]
+
+
+async def test_a_crash_between_a_direct_message_and_storing_it_says_nothing_twice(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.configure(f'owner = "{sky.ana.did}"')
+        sky.model.script(Answer("Only once"))
+        sky.service.environment["CARINA_FAULT"] = "bluesky.direct:after"
+        await sky.start()
+        sky.server.chat.say(sky.ana, sky.bot, "hello")
+        await sky.service.ended()
+        assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once"]
+        del sky.service.environment["CARINA_FAULT"]
+        await sky.start()
+        sky.model.script(Answer("Next"))
+        sky.server.chat.say(sky.ana, sky.bot, "and this?")
+        await sky.until(lambda: "Next" in sky.server.chat.texts(sky.bot, sky.ana))
+        await sky.service.stop()
+        assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once", "Next"]

@@ -11,9 +11,11 @@ from typing import Any
 from pydantic import SecretStr
 
 from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
+from memory.requests import Verdict
 from sources.base import Delivery, Kind, Notification
 from sources.bluesky.settings import BlueskySettings, Filters
-from sources.bluesky.source import BlueskySource, Wiring
+from sources.bluesky.source import BlueskySource
+from sources.bluesky.wiring import Wiring
 from tests.wire.bluesky import BlueskyServer, Post, User
 
 
@@ -24,6 +26,9 @@ class Memory:
     passed: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     mark: str | None = None
+    direct_mark: str | None = None
+    allowed: set[PersonId] = field(default_factory=set)
+    decided: list[tuple[PersonId, int, Verdict]] = field(default_factory=list)
     opted: dict[PersonId, bool] = field(default_factory=dict)
     paused: bool = False
     answers: int = 0
@@ -79,6 +84,16 @@ class Ground:
         async def answered(_person: PersonId) -> int:
             return memory.answers
 
+        async def direct_mark() -> str | None:
+            return memory.direct_mark
+
+        async def set_direct_mark(value: str) -> None:
+            memory.direct_mark = value
+
+        async def decide(person: PersonId, _name: str, request: int, verdict: Verdict) -> str:
+            memory.decided.append((person, request, verdict))
+            return "" if request == 7 else "There is no such request."
+
         return Wiring(
             seen,
             pass_over,
@@ -87,6 +102,10 @@ class Ground:
             settled,
             opt,
             answered,
+            direct_mark=direct_mark,
+            set_direct_mark=set_direct_mark,
+            decide=decide,
+            allowed=memory.allowed.__contains__,
             withheld=lambda person: memory.opted.get(person, False),
             paused=lambda: memory.paused,
         )

@@ -140,7 +140,7 @@ def test_what_is_kept_of_a_post_has_no_words_of_who_opted_out(tmp_path: Path, wh
     ],
 )
 def test_opting_out_is_all_that_somebody_says(text: str, wants_out: bool | None) -> None:
-    assert opting(post(text)) is wants_out
+    assert opting(text) is wants_out
 
 
 def test_a_hostile_post_stays_one_line_of_the_thread() -> None:

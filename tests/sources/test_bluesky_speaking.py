@@ -195,11 +195,6 @@ async def test_only_who_is_answered_is_woken(here: Ground) -> None:
     assert facet["features"][0]["did"] == here.ana.did
 
 
-async def test_a_direct_message_fails_with_words(here: Ground) -> None:
-    with pytest.raises(DeliveryFailed, match="direct messages"):
-        await here.source().endpoint.send(delivery(PlaceId(f"bluesky:user:{here.ana.did}"), "psst"))
-
-
 async def test_a_post_of_ours_can_be_taken_back(here: Ground) -> None:
     asked = here.mention("hi")
     endpoint = here.source().endpoint

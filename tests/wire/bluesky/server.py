@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.wire.bluesky.chat import Chat
 from tests.wire.bluesky.world import Invalid, Json, Post, User, World
 
 _SERIAL = itertools.count(1)
@@ -24,6 +25,7 @@ class BlueskyServer(World):
     def __init__(self) -> None:
         super().__init__()
         self.url = ""
+        self.chat = Chat()
         self.calls: list[str] = []
         """Every call that was answered or refused, by its method."""
         self.spans: list[tuple[str, float, float]] = []
@@ -102,6 +104,10 @@ class BlueskyServer(World):
     async def _done(self, method: str, request: web.Request) -> Json:
         if method == "com.atproto.repo.uploadBlob":
             return self.upload_blob(self._who(_bearer(request)), await request.read(), request.content_type)
+        if method.startswith("chat.bsky.convo."):
+            given = await request.json() if request.method == "POST" else _query(request)
+            proxy = request.headers.get("atproto-proxy", "")
+            return self.chat.answer(self, method, self._who(_bearer(request)), given, proxy)
         handler = _CALLS.get(method)
         if handler is None:
             self.problems.append(f"nobody answers {method}")
@@ -111,8 +117,7 @@ class BlueskyServer(World):
             raise Invalid("InvalidRequest", "Request encoding (Content-Type) required but not provided")
         if method.startswith("com.atproto.server."):
             return handler(self, None, {"token": _bearer(request), **body})
-        query = {key: request.query.getall(key) for key in request.query}
-        return handler(self, self._who(_bearer(request)), body or query)
+        return handler(self, self._who(_bearer(request)), body or _query(request))
 
     def _who(self, token: str) -> User:
         did, kind = self._tokens.get(token, ("", ""))
@@ -228,6 +233,10 @@ _CALLS: dict[str, Callable[..., Json]] = {
     "com.atproto.repo.deleteRecord": BlueskyServer.delete_record,
     "com.atproto.identity.resolveHandle": BlueskyServer.resolve_handle,
 }
+
+
+def _query(request: web.Request) -> Json:
+    return {key: request.query.getall(key) for key in request.query}
 
 
 def _bearer(request: web.Request) -> str:

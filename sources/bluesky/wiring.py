@@ -1,0 +1,51 @@
+"""What composition gives the Bluesky source: what is known and kept of it elsewhere."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.clock import Clock, utc_now
+from memory.ids import PersonId
+from memory.requests import Verdict
+
+
+async def _nothing_to_decide(_person: PersonId, _name: str, request: int, _verdict: Verdict) -> str:
+    return f"There is no request {request}."
+
+
+async def _no_mark() -> str | None:
+    return None
+
+
+async def _kept_nowhere(_mark: str) -> None:
+    """Every start is the first."""
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What composition gives the source and its endpoint.
+
+    `seen` and `pass_over` are what is known of external ids; `mark` and `set_mark` keep the place up to which all is
+    decided; `settled` waits until what was delivered is stored; `opt` stores that somebody wants out (True) or in.
+    """
+
+    seen: Callable[[Sequence[str]], Awaitable[set[str]]]
+    pass_over: Callable[[Mapping[str, str]], Awaitable[None]]
+    mark: Callable[[], Awaitable[str | None]]
+    set_mark: Callable[[str], Awaitable[None]]
+    settled: Callable[[], Awaitable[None]]
+    opt: Callable[[PersonId, bool], Awaitable[None]]
+    answered: Callable[[PersonId], Awaitable[int]]
+    """How often a person was answered during the last day."""
+    withheld: Callable[[PersonId], bool] = lambda _: False
+    denied: Callable[[PersonId], bool] = lambda _: False
+    """Whether somebody was shut out by command."""
+    allowed: Callable[[PersonId], bool] = lambda _: False
+    """Whether somebody was let in by command."""
+    decide: Callable[[PersonId, str, int, Verdict], Awaitable[str]] = _nothing_to_decide
+    """Give somebody's answer (person, name, request, what they say); words for them where it does not count."""
+    direct_mark: Callable[[], Awaitable[str | None]] = _no_mark
+    set_direct_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
+    """The place up to which direct messages are decided."""
+    paused: Callable[[], bool] = lambda: False
+    on_ready: Callable[[str], None] = lambda _: None
+    clock: Clock = utc_now

@@ -1,0 +1,168 @@
+"""Direct messages on Bluesky over sockets: who is heard, once; what is said, once; and where there are none."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from memory.audience import OWNER, Trust, person_audience
+from memory.clock import utc_now
+from memory.ids import PersonId, PlaceId, RequestId
+from memory.requests import Verdict
+from sources.base import Buttons, DeliveryFailed, DeliveryUnclear, PlaceKind
+from sources.bluesky.source import BlueskySource
+from tests.sources.bluesky_stage import Ground, delivery, ground
+from tests.wire.bluesky import User
+
+SAY = "chat.bsky.convo.sendMessage"
+
+
+@pytest_asyncio.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Ground]:
+    async with ground(tmp_path) as made:
+        yield made
+
+
+def person(user: User) -> PersonId:
+    return PersonId(f"bluesky:{user.did}")
+
+
+def place(user: User) -> PlaceId:
+    return PlaceId(f"bluesky:user:{user.did}")
+
+
+async def begun(here: Ground, **settings: Any) -> BlueskySource:
+    """A source that looked once; Ana is the owner, and asked again at once."""
+    source = here.source(owner=here.ana.did, poll_seconds=0.0, **settings)
+    await look(here, source)
+    return source
+
+
+async def look(here: Ground, source: BlueskySource) -> None:
+    await source.session.open()
+    await source.direct.look(here.deliver)
+
+
+async def test_the_owner_is_heard_alone_and_once(here: Ground) -> None:
+    here.server.chat.say(here.ana, here.bot, "from before")
+    source = await begun(here)
+    here.server.chat.say(here.bot, here.ana, "what we said ourselves")
+    here.server.chat.say(here.ana, here.bot, "one")
+    here.server.chat.say(here.ana, here.bot, "two")
+    for _ in range(3):
+        await look(here, source)
+    again = here.source(owner=here.ana.did)
+    await look(here, again)
+    assert here.texts == ["one", "two"]
+    assert [each.answer for each in here.heard] == [False, True]
+    (first, _) = here.heard
+    assert (first.place.id, first.place.kind, first.place.audience) == (place(here.ana), PlaceKind.DIRECT, OWNER)
+    assert first.speaker is not None
+    assert first.speaker.trust is Trust.OWNER
+    assert here.why == ["before"]
+
+
+@pytest.mark.parametrize("by", ["configuration", "command", "nobody"])
+async def test_others_are_heard_when_the_owner_let_them_in(here: Ground, by: str) -> None:
+    source = await begun(here, direct_dids=frozenset({here.bob.did} if by == "configuration" else ()))
+    if by == "command":
+        here.memory.allowed.add(person(here.bob))
+    here.server.chat.say(here.bob, here.bot, "psst")
+    await look(here, source)
+    assert here.texts == ([] if by == "nobody" else ["psst"])
+    assert here.why == (["not_let_in"] if by == "nobody" else [])
+    for each in here.heard:
+        assert each.place.audience == person_audience(person(here.bob))
+        assert each.place.within == ()
+
+
+async def test_who_says_stop_there_is_not_heard_nor_written_to(here: Ground) -> None:
+    source = await begun(here)
+    here.server.chat.say(here.bob, here.bot, "Stop!")
+    await look(here, source)
+    assert here.memory.opted == {person(here.bob): True}
+    here.memory.allowed.add(person(here.bob))
+    here.server.chat.say(here.bob, here.bot, "you there?")
+    await look(here, source)
+    assert here.heard == []
+    with pytest.raises(DeliveryFailed, match="opted out"):
+        await source.endpoint.send(delivery(place(here.bob), "hello"))
+    here.server.chat.say(here.bob, here.bot, "opt in")
+    await look(here, source)
+    assert here.memory.opted == {person(here.bob): False}
+
+
+async def test_what_is_not_stored_is_delivered_again_but_not_for_ever(here: Ground) -> None:
+    source = await begun(here)
+    here.memory.stores = False
+    here.server.chat.say(here.ana, here.bot, "one")
+    for _ in range(5):
+        await look(here, source)
+    assert here.texts == ["one"] * 3
+    assert here.why == ["unfit"]
+
+
+async def test_a_question_is_answered_by_a_word_and_a_number(here: Ground) -> None:
+    source = await begun(here)
+    for text in ("yes 7", "No #8.", "always 7", "yes, of course 7"):
+        here.server.chat.say(here.ana, here.bot, text)
+    here.server.chat.say(here.bob, here.bot, "yes 7")
+    await look(here, source)
+    ana, bob = person(here.ana), person(here.bob)
+    assert sorted(here.memory.decided) == sorted(
+        [(ana, 7, Verdict.ONCE), (ana, 8, Verdict.DENY), (ana, 7, Verdict.ALWAYS), (bob, 7, Verdict.ONCE)]
+    )
+    assert here.texts == ["yes, of course 7"]
+    assert here.server.chat.texts(here.bot, here.ana) == ["There is no such request."]
+
+
+async def test_a_question_says_how_it_is_answered_and_what_came_of_it(here: Ground) -> None:
+    endpoint = (await begun(here)).endpoint
+    asked = replace(delivery(place(here.ana), "May I? " + "x" * 2_000), buttons=Buttons(RequestId(7), ("once", "deny")))
+    said = await endpoint.send(asked)
+    (text,) = here.server.chat.texts(here.bot, here.ana)
+    assert text.endswith("Answer with one of: yes 7, no 7")
+    assert len(text) == 1_000
+    assert "carina permits show" in text
+    for _ in range(2):
+        await endpoint.edit(place(here.ana), said, "May I?\n**Allowed once by you**")
+    assert here.server.chat.texts(here.bot, here.ana)[1:] == ["Allowed once by you"]
+
+
+async def test_what_may_have_been_said_is_looked_for_before_it_is_said_again(here: Ground) -> None:
+    endpoint = (await begun(here)).endpoint
+    row = replace(delivery(place(here.ana), "psst"), created_at=utc_now())
+    here.server.chat.lost_answers = 1
+    with pytest.raises(DeliveryUnclear):
+        await endpoint.send(row)
+    assert await endpoint.find((row,)) == {row.id: await endpoint.send(replace(row, again=True))}
+    assert here.server.chat.texts(here.bot, here.ana) == ["psst"]
+    again = await here.source().endpoint.send(replace(row, again=True))
+    assert again == (await endpoint.find((row,)))[row.id]
+    other = replace(delivery(place(here.ana), "psst"), created_at=row.created_at, again=True)
+    assert await endpoint.send(other) != again
+    assert here.server.chat.texts(here.bot, here.ana) == ["psst", "psst"]
+
+
+async def test_where_there_are_none_it_is_said_and_nothing_else_suffers(here: Ground) -> None:
+    here.server.chat.there = False
+    source = await begun(here)
+    here.mention("hello")
+    await here.look(source)
+    await source._turn(here.deliver)
+    assert source.trouble == ""
+    assert "not served: Bluesky answered 500" in source.direct.words
+    assert here.server.count("chat.bsky.convo.listConvos") == 1  # not asked over and over
+    with pytest.raises(DeliveryFailed, match="not served there"):
+        await source.endpoint.send(delivery(place(here.ana), "psst"))
+
+
+async def test_they_can_be_switched_off(here: Ground) -> None:
+    source = await begun(here, direct=False)
+    assert here.server.count("chat.bsky.convo.listConvos") == 0
+    assert "switched off" in source.direct.words
+    with pytest.raises(DeliveryFailed, match="switched off"):
+        await source.endpoint.send(delivery(place(here.ana), "psst"))
