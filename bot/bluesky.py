@@ -31,7 +31,7 @@ from sources.bluesky.wiring import Wiring
 
 _PASS_OVER = commit_point("bluesky.pass_over")
 
-_MARK, _DIRECT_MARK = "bluesky.mark", "bluesky.direct"
+_MARK, _DIRECT_MARK, _STREAM_MARK = "bluesky.mark", "bluesky.direct", "bluesky.stream"
 _ASLEEP = "direct messages: `carina run` reads them, where the server has them"
 _SETTLE_SECONDS = 5.0
 _DAY = timedelta(days=1)
@@ -44,7 +44,11 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
     steering = desks.steering
     desks.desk.front_states[NAME] = lambda: "; ".join(filter(None, (_words(source), steering.state(NAME))))
     counts = functools.partial(_counts, desks, clock)
-    account = Account(config, source.session, lambda: _words(source), lambda: source.direct.words, counts)
+
+    def more() -> tuple[str, ...]:
+        return source.direct.words, source.subscription.words
+
+    account = Account(config, source.session, lambda: _words(source), more, counts)
     return Front(source, source.endpoint, source.pause, account.handlers())
 
 
@@ -55,8 +59,8 @@ class Account:
     config: Config
     session: BlueskySession
     words: Callable[[], str]
-    direct: Callable[[], str]
-    """How direct messages stand."""
+    more: Callable[[], tuple[str, ...]]
+    """How direct messages and the subscription stand."""
     counts: Callable[[], Awaitable[Mapping[str, int]]]
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
@@ -81,7 +85,7 @@ class Account:
             f"{found['handle']} ({found['did']}) on {found['service']}: {self.words()}",
             "labelled as a bot" if labelled else "not labelled as a bot: `carina bluesky setup` does that",
             *(f"passed over during the last day: {why}: {count}" for why, count in passed.items()),
-            self.direct(),
+            *self.more(),
         ]
         return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
 
@@ -97,7 +101,7 @@ async def standing_alone(config: Config, operation: str, arguments: Mapping[str,
     with folder.lock():  # a service that starts meanwhile would use the same session
         session = BlueskySession(settings_of(config))
         try:
-            account = Account(config, session, lambda: "not served: no service runs", lambda: _ASLEEP, none)
+            account = Account(config, session, lambda: "not served: no service runs", lambda: (_ASLEEP,), none)
             found: dict[str, Any] = await account.handlers()[operation](**arguments)
             return found
         finally:
@@ -158,6 +162,8 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         decide=decide,
         direct_mark=functools.partial(desks.desk.mark, _DIRECT_MARK),
         set_direct_mark=functools.partial(desks.desk.set_mark, _DIRECT_MARK),
+        stream_mark=functools.partial(desks.desk.mark, _STREAM_MARK),
+        set_stream_mark=functools.partial(desks.desk.set_mark, _STREAM_MARK),
         paused=lambda: desks.steering.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,
@@ -177,6 +183,10 @@ def settings_of(config: Config) -> BlueskySettings:
         poll_seconds=config.bluesky_poll_seconds,
         owner=given.owner,
         filters=Filters(**_same(given, Filters)),
+        jetstream=given.jetstream,
+        follow_dids=given.follow_dids,
+        follow_lists=given.follow_lists,
+        follow_keywords=given.follow_keywords,
         direct=given.direct_messages,
         direct_dids=given.direct_dids,
         most_posts=given.max_posts,

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bot.config.section import Section, pattern
 
@@ -14,6 +14,18 @@ OptionalDid: TypeAlias = Annotated[str, pattern(f"({_DID})?", "a DID, not a hand
 Language: TypeAlias = Annotated[
     str, pattern(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", 'a language such as "en" or "pt-BR"')
 ]
+
+StreamAddress: TypeAlias = Annotated[
+    str, pattern(r"(wss?://[^\s/?#]+(/[^\s?#]*)?)?", 'an address such as "wss://jetstream.example.org/xrpc"')
+]
+ListAddress: TypeAlias = Annotated[
+    str,
+    pattern(
+        rf"at://{_DID}/app\.bsky\.graph\.list/[A-Za-z0-9._:~-]+",
+        'a list such as "at://did:plc:…/app.bsky.graph.list/…"',
+    ),
+]
+Keyword: TypeAlias = Annotated[str, pattern(r"\S.{1,98}\S", "a word or phrase of 3 to 100 characters")]
 
 
 class BlueskySettings(Section):
@@ -31,6 +43,10 @@ class BlueskySettings(Section):
     require_agent_participation: bool = True
     direct_messages: bool = True
     direct_dids: frozenset[Did] = frozenset()
+    jetstream: StreamAddress = ""
+    follow_dids: frozenset[Did] = frozenset()
+    follow_lists: tuple[ListAddress, ...] = ()
+    follow_keywords: tuple[Keyword, ...] = ()
     batch_seconds: float = Field(default=20, ge=0, le=300)
     max_posts: int = Field(default=4, ge=1, le=20)
     numbered: bool = False
@@ -39,6 +55,15 @@ class BlueskySettings(Section):
     thread_per_hour: int = Field(default=10, ge=0)
     bot_answers_per_day: int = Field(default=0, ge=0)
     read_back_days: float = Field(default=7, gt=0, le=90)
+
+    @model_validator(mode="after")
+    def _subscribed(self) -> "BlueskySettings":
+        followed = bool(self.follow_dids or self.follow_lists or self.follow_keywords)
+        if followed and not self.jetstream:
+            raise ValueError("follow_dids, follow_lists and follow_keywords need jetstream, the address of a server")
+        if self.jetstream and not followed:
+            raise ValueError("jetstream needs follow_dids, follow_lists or follow_keywords: whom or what to hear")
+        return self
 
 
 def check_handle(text: str) -> str:

@@ -74,7 +74,7 @@ def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:
         return Why.NOT_LISTED
     if filters.mentions and filters.mentions.isdisjoint(post.mentions):
         return Why.NO_MENTION
-    if filters.keywords and not _contains(post.words, filters.keywords):
+    if filters.keywords and not contains(post.words, filters.keywords):
         return Why.NO_KEYWORD
     if filters.languages and post.languages and not _speaks(post.languages, filters.languages):
         return Why.LANGUAGE
@@ -107,7 +107,7 @@ def answers(post: Post, us: Us) -> bool:
 
 
 def excluded_word(post: Post, filters: Filters) -> bool:
-    return _contains(post.words, filters.exclude_keywords)
+    return contains(post.words, filters.exclude_keywords)
 
 
 _OUT = frozenset({"stop", "opt out", "optout", "opt-out", "unsubscribe", "leave me alone"})
@@ -121,7 +121,8 @@ def opting(text: str) -> bool | None:
     return True if words in _OUT else False if words in _IN else None
 
 
-def _contains(text: str, words: tuple[str, ...]) -> bool:
+def contains(text: str, words: tuple[str, ...]) -> bool:
+    """Whether one of these words is in a text, in any case."""
     folded = text.casefold()
     return any(word.casefold() in folded for word in words)
 

@@ -41,6 +41,11 @@ class BlueskySettings:
     """Whether direct messages are read and written, where the server has them."""
     direct_dids: frozenset[str] = frozenset()
     """Whose direct messages are answered beside the owner's."""
+    jetstream: str = ""
+    """Address of a Jetstream server, as wss://…/xrpc; empty for no subscription."""
+    follow_dids: frozenset[str] = frozenset()
+    follow_lists: tuple[str, ...] = ()
+    follow_keywords: tuple[str, ...] = ()
     most_posts: int = 4
     numbered: bool = False
     languages: tuple[str, ...] = ("en",)

@@ -26,7 +26,8 @@ from sources.bluesky.records import Notified, Post, notified
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.speaking import BlueskyEndpoint
-from sources.bluesky.threads import DEPTH, PARENTS, thread
+from sources.bluesky.subscribing import SUBSCRIBED, Subscription
+from sources.bluesky.threads import DEPTH, PARENTS, Thread, thread
 from sources.bluesky.watching import Watched
 from sources.bluesky.wiring import Wiring
 from sources.recent import Recent
@@ -65,6 +66,8 @@ class BlueskySource:
         self._watched = Watched(self.session, wiring.clock)
         self.direct = DirectMessages(settings, self.session, wiring)
         self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, wiring.withheld)
+        marks = wiring.stream_mark, wiring.set_stream_mark
+        self.subscription = Subscription(settings, self.session, lambda: self.us, marks, self.hurry)
         self._pace = Pace(settings.poll_seconds)
         self._decided: Recent[str, None] = Recent(5_000)
         self._tries: Recent[str, int] = Recent(1_000)
@@ -98,6 +101,7 @@ class BlueskySource:
             if not self._stopped:
                 deliver(notification)
 
+        reading = asyncio.create_task(self.subscription.run()) if self._settings.jetstream else None
         try:
             wait = 0.0
             while True:
@@ -107,6 +111,9 @@ class BlueskySource:
                 self._hurry.clear()
                 wait = await self._turn(give)
         finally:
+            if reading is not None:
+                reading.cancel()
+                await asyncio.wait([reading])
             await self.session.close()
 
     async def _turn(self, deliver: Deliver) -> float:
@@ -143,12 +150,15 @@ class BlueskySource:
     async def look(self, deliver: Deliver) -> None:
         """Read what is new, and deliver what is to be heard of it. Raises CallFailed."""
         found = await self._read()
-        fresh = await self._fresh(found)
         if self._low is None:
+            await self._fresh(found)
             await self._begin(found)
             return
-        await self._sort(fresh)
+        told = {each.id for each in found}
+        also = [each for each in self.subscription.take() if each.id not in told]
+        await self._sort(await self._fresh([*found, *also]))
         await self._move(found, await self._give_due(deliver))
+        await self.subscription.settle(lambda each: each not in self._decided)
 
     # ------------------------------------------------------------------ reading
 
@@ -198,6 +208,9 @@ class BlueskySource:
         oldest = self._wiring.clock() - timedelta(days=self._settings.read_back_days)
         for each in fresh:
             why = await self._why_not(each, too_old=each.indexed_at < oldest)
+            if why is not None and each.reason == SUBSCRIBED:
+                self._decided.put(each.id, None)  # nothing is kept of it
+                continue
             if why is not None:
                 passed[each.id] = why
                 continue
@@ -273,14 +286,11 @@ class BlueskySource:
         if seen is None:
             await self._pass_over({each.id: Why.GONE for each in found})
             return []
-        us, filters = self.us, self._settings.filters
-        if vacates(seen, us, filters):
+        us = self.us
+        if vacates(seen, us, self._settings.filters):
             await self._pass_over({each.id: Why.VACATED for each in found})
             return []
-        if seen.post.replies_closed:
-            await self._pass_over({each.id: Why.CLOSED for each in found})
-            return []
-        aside = {each.id: Why.NOT_INVOLVED for each in found if not involved(each.post, seen, us, filters)}
+        aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
         await self._pass_over(aside)
         heard = [each for each in found if each.id not in aside]
         shown = self._shown.get(newest.root.uri)
@@ -290,6 +300,17 @@ class BlueskySource:
         for notification in made:
             deliver(notification)
         return heard
+
+    def _aside(self, each: Notified, seen: Thread) -> Why | None:
+        """Why a post is not heard in its thread; of a followed one its author is known only from there."""
+        if each.reason == SUBSCRIBED:
+            view = next((one for one in seen.posts if one.id == each.id), None)
+            if view is None:
+                return Why.GONE
+            return Why.BLOCKED if view.author.shy else passed_over(view, self.us, self._settings.filters)
+        if seen.post.replies_closed:
+            return Why.CLOSED
+        return None if involved(each.post, seen, self.us, self._settings.filters) else Why.NOT_INVOLVED
 
     def _note(self, made: Sequence[Notification], posts: Mapping[str, Post]) -> None:
         for each in made:

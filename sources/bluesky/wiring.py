@@ -46,6 +46,9 @@ class Wiring:
     direct_mark: Callable[[], Awaitable[str | None]] = _no_mark
     set_direct_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
     """The place up to which direct messages are decided."""
+    stream_mark: Callable[[], Awaitable[str | None]] = _no_mark
+    set_stream_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
+    """The cursor of the subscription."""
     paused: Callable[[], bool] = lambda: False
     on_ready: Callable[[str], None] = lambda _: None
     clock: Clock = utc_now

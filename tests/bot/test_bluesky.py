@@ -53,6 +53,10 @@ def test_what_is_configured_arrives_at_the_source(tmp_path: Path) -> None:
         ({"BLUESKY_POLL_SECONDS": "0"}, "", "BLUESKY_POLL_SECONDS"),
         ({}, '[bluesky]\nfriends = ["ana.test"]\n', "not a handle"),
         ({}, "[bluesky]\nmax_posts = 0\n", "bluesky.max_posts"),
+        ({}, '[bluesky]\njetstream = "https://example.org"\nfollow_keywords = ["ferry"]\n', "bluesky.jetstream"),
+        ({}, '[bluesky]\njetstream = "wss://example.org/xrpc"\n', "jetstream needs follow_dids"),
+        ({}, '[bluesky]\nfollow_keywords = ["ferry"]\n', "need jetstream"),
+        ({}, '[bluesky]\nfollow_lists = ["at://did:plc:x/app.bsky.feed.post/1"]\n', "a list such as"),
     ],
 )
 def test_what_is_wrong_is_said_by_its_name(tmp_path: Path, environ: dict[str, str], toml: str, words: str) -> None:

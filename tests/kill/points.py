@@ -115,6 +115,7 @@ EXEMPT = {
     "bluesky.ask": "Bluesky's own tests",
     "bluesky.write": "Bluesky's own tests",
     "bluesky.direct": "Bluesky's own tests",
+    "bluesky.subscribe": "Bluesky's own tests",
     "bluesky.upload": "Bluesky's own tests",
     "bluesky.profile": "`carina bluesky setup`",
     "bluesky.remove": "Bluesky's own tests",

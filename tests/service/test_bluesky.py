@@ -229,3 +229,21 @@ async def test_a_crash_between_a_direct_message_and_storing_it_says_nothing_twic
         await sky.until(lambda: "Next" in sky.server.chat.texts(sky.bot, sky.ana))
         await sky.service.stop()
         assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once", "Next"]
+
+
+async def test_what_a_followed_person_posts_is_found_later_and_answered_by_nobody(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        address = f"{sky.server.url.replace('http', 'ws')}/xrpc"
+        sky.configure(f'jetstream = "{address}"\nfollow_dids = ["{sky.ana.did}"]')
+        await sky.start()
+        await sky.service.logged("bluesky_subscribed")
+        sky.ana.post("the ferry leaves at noon")
+        await sky.server.until(lambda: sky.server.count("app.bsky.feed.getPostThread") == 1)
+        sky.model.script(Calls(Call("search", {"query": "ferry"})), Answer("At noon."))
+        sky.mention("when does it leave?", sky.server.user("bob.test"))
+        await sky.server.wait_for_post(sky.bot)
+        code, out, _ = await sky.service.run("bluesky", "status")
+        await sky.service.stop()
+        assert (code, "subscription: connected" in out) == (0, True)
+        assert "the ferry leaves at noon" in sky.model.requests[1].results[0]
+        assert len(sky.bot.posts) == 1

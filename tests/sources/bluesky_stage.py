@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ class Memory:
     taken: set[str] = field(default_factory=set)
     mark: str | None = None
     direct_mark: str | None = None
+    stream_mark: str | None = None
     allowed: set[PersonId] = field(default_factory=set)
     decided: list[tuple[PersonId, int, Verdict]] = field(default_factory=list)
     opted: dict[PersonId, bool] = field(default_factory=dict)
@@ -34,6 +35,18 @@ class Memory:
     answers: int = 0
     stores: bool = True
     """Whether what is delivered arrives in the store."""
+
+    def keeping(self, name: str) -> tuple[Callable[[], Awaitable[str | None]], Callable[[str], Awaitable[None]]]:
+        """What gives a mark, and what keeps it."""
+
+        async def mark() -> str | None:
+            found: str | None = getattr(self, name)
+            return found
+
+        async def set_mark(value: str) -> None:
+            setattr(self, name, value)
+
+        return mark, set_mark
 
 
 @dataclass
@@ -69,12 +82,6 @@ class Ground:
         async def pass_over(found: Mapping[str, str]) -> None:
             memory.passed |= found
 
-        async def mark() -> str | None:
-            return memory.mark
-
-        async def set_mark(value: str) -> None:
-            memory.mark = value
-
         async def settled() -> None:
             await asyncio.sleep(0)
 
@@ -84,26 +91,23 @@ class Ground:
         async def answered(_person: PersonId) -> int:
             return memory.answers
 
-        async def direct_mark() -> str | None:
-            return memory.direct_mark
-
-        async def set_direct_mark(value: str) -> None:
-            memory.direct_mark = value
-
         async def decide(person: PersonId, _name: str, request: int, verdict: Verdict) -> str:
             memory.decided.append((person, request, verdict))
             return "" if request == 7 else "There is no such request."
 
+        direct_mark, set_direct_mark = memory.keeping("direct_mark")
+        stream_mark, set_stream_mark = memory.keeping("stream_mark")
         return Wiring(
             seen,
             pass_over,
-            mark,
-            set_mark,
+            *memory.keeping("mark"),
             settled,
             opt,
             answered,
             direct_mark=direct_mark,
             set_direct_mark=set_direct_mark,
+            stream_mark=stream_mark,
+            set_stream_mark=set_stream_mark,
             decide=decide,
             allowed=memory.allowed.__contains__,
             withheld=lambda person: memory.opted.get(person, False),

@@ -14,6 +14,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tests.wire.bluesky.chat import Chat
+from tests.wire.bluesky.jetstream import METHOD
 from tests.wire.bluesky.world import Invalid, Json, Post, User, World
 
 _SERIAL = itertools.count(1)
@@ -47,6 +48,7 @@ class BlueskyServer(World):
     async def start(cls, port: int = 0) -> AsyncIterator[Self]:
         server = cls()
         app = web.Application()
+        app.router.add_get(f"/xrpc/{METHOD}", server.jetstream.answer)
         app.router.add_route("*", "/xrpc/{method}", server._answer)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
@@ -56,6 +58,7 @@ class BlueskyServer(World):
         try:
             yield server
         finally:
+            await server.jetstream.cut()
             await runner.cleanup()
 
     def fail(self, method: str, *outcomes: int | str, headers: dict[str, str] | None = None) -> None:
@@ -212,6 +215,12 @@ class BlueskyServer(World):
     def get_profile(self, user: User, data: Json) -> Json:
         return self.author_view(self.named(data["actor"][0]), user)
 
+    def get_list(self, user: User, data: Json) -> Json:
+        members, start = self.lists[data["list"][0]], int(data.get("cursor", ["0"])[0])
+        shown = members[start : start + self.page]
+        page: Json = {"items": [{"subject": self.author_view(each, user)} for each in shown]}
+        return {**page, "cursor": str(start + self.page)} if len(members) > start + self.page else page
+
     def search_posts(self, user: User, data: Json) -> Json:
         words = data["q"][0].casefold()
         found = [each for each in self.posts.values() if words in each.text.casefold()]
@@ -226,6 +235,7 @@ _CALLS: dict[str, Callable[..., Json]] = {
     "app.bsky.feed.getPostThread": BlueskyServer.get_thread,
     "app.bsky.feed.getPosts": BlueskyServer.get_posts,
     "app.bsky.feed.searchPosts": BlueskyServer.search_posts,
+    "app.bsky.graph.getList": BlueskyServer.get_list,
     "app.bsky.actor.getProfile": BlueskyServer.get_profile,
     "com.atproto.repo.createRecord": BlueskyServer.create_record,
     "com.atproto.repo.putRecord": BlueskyServer.put_record,

@@ -11,6 +11,8 @@ from typing import Any
 
 from regex import findall
 
+from tests.wire.bluesky.jetstream import Jetstream
+
 Json = dict[str, Any]
 POSTS = "app.bsky.feed.post"
 _BEGUN = datetime.now(UTC)
@@ -127,6 +129,9 @@ class World:
         self.told: dict[str, list[Json]] = {}
         """Notifications by DID, the oldest first."""
         self.numbers: Iterator[int] = itertools.count(1)
+        self.lists: dict[str, list[User]] = {}
+        """Members of lists, by the list's URI."""
+        self.jetstream = Jetstream()
 
     def user(self, handle: str, display_name: str = "", labels: tuple[str, ...] = ()) -> User:
         did = f"did:plc:{hashlib.sha256(handle.encode()).hexdigest()[:24]}"
@@ -152,6 +157,7 @@ class World:
             _check(record, user)
             self.posts[post.uri] = post
             self._tell(post)
+            self.jetstream.note(post)
         user.records[collection, key] = {"uri": post.uri, "cid": cid, "value": record}
         return post
 
