@@ -12,9 +12,11 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.fronts import Desks
 from bot.policy import Approver
-from memory import passed_over, turns
+from memory import activity, passed_over, turns
 from memory.admission import Rule
+from memory.audience import PUBLIC, Trust
 from memory.clock import Clock
+from memory.database import Tx
 from memory.faults import commit_point
 from memory.folder import DataFolder
 from memory.ids import PersonId
@@ -27,11 +29,13 @@ from sources.bluesky.keys import NAME
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
-from sources.bluesky.wiring import Wiring
+from sources.bluesky.wiring import Act, Wiring
 
 _PASS_OVER = commit_point("bluesky.pass_over")
+_ACTS = commit_point("bluesky.acts")
 
 _MARK, _DIRECT_MARK, _STREAM_MARK = "bluesky.mark", "bluesky.direct", "bluesky.stream"
+_ACTS_MARK = "bluesky.acts"
 _ASLEEP = "direct messages: `carina run` reads them, where the server has them"
 _SETTLE_SECONDS = 5.0
 _DAY = timedelta(days=1)
@@ -148,6 +152,17 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         ruling = await desks.approvals.answer(request, Approver(person, name, door=NAME), verdict)
         return "" if ruling.counted else ruling.words
 
+    async def noted(acts: Sequence[Act]) -> None:
+        def work(tx: Tx) -> None:
+            for each in acts:
+                event = activity.NewEvent(
+                    activity.Kind.NOTABLE, each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
+                )
+                activity.note(tx, event, each.at)
+
+        async with constellations.use(house) as database:
+            await database.write(_ACTS, work)
+
     return Wiring(
         seen=seen,
         pass_over=pass_over,
@@ -164,6 +179,9 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         set_direct_mark=functools.partial(desks.desk.set_mark, _DIRECT_MARK),
         stream_mark=functools.partial(desks.desk.mark, _STREAM_MARK),
         set_stream_mark=functools.partial(desks.desk.set_mark, _STREAM_MARK),
+        acts_mark=functools.partial(desks.desk.mark, _ACTS_MARK),
+        set_acts_mark=functools.partial(desks.desk.set_mark, _ACTS_MARK),
+        noted=noted,
         paused=lambda: desks.steering.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,

@@ -198,10 +198,10 @@ class DirectMessages:
         if (wants_out := opting(each.text)) is not None:
             await self._wiring.opt(person, wants_out)
             return Why.OPTING
-        if self._wiring.withheld(person):
-            return Why.OPTED_OUT
         if self._wiring.denied(person) or did in filters.exclude_dids:
             return Why.EXCLUDED_PERSON
+        if self._wiring.withheld(person):
+            return Why.OPTED_OUT
         if each.other.blocked or each.other.muted:
             return Why.BLOCKED
         if (answer := _ANSWER.fullmatch(each.text)) is not None:

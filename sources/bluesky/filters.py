@@ -52,6 +52,12 @@ class Us:
 
     did: str
     withheld: Callable[[PersonId], bool]
+    denied: Callable[[PersonId], bool] = lambda _: False
+    """Who was shut out by command."""
+
+    def shuts_out(self, person: PersonId) -> bool:
+        """Whether nothing of somebody is shown or touched, by their choice or by ours."""
+        return self.withheld(person) or self.denied(person)
 
 
 def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:

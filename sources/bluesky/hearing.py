@@ -48,7 +48,7 @@ def _shut(who: Account, us: Us, settings: BlueskySettings) -> bool:
     if who.did == us.did:
         return False
     excluded = who.did in settings.filters.exclude_dids
-    return excluded or who.blocked or who.muted or who.shy or us.withheld(person_id(who.did))
+    return excluded or who.blocked or who.muted or who.shy or us.shuts_out(person_id(who.did))
 
 
 def as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:

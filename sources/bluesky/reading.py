@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memory.ids import PersonId
 from sources.bluesky.failures import Refused
 from sources.bluesky.filters import Us, vacates
 from sources.bluesky.hearing import as_shown, hidden_from
@@ -32,16 +31,14 @@ class Found:
 class BlueskyReader:
     """Looks things up with the account's eyes. Every call raises CallFailed."""
 
-    def __init__(
-        self, settings: BlueskySettings, session: BlueskySession, withheld: Callable[[PersonId], bool]
-    ) -> None:
+    def __init__(self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us]) -> None:
         self._settings = settings
         self._session = session
-        self._withheld = withheld
+        self._now = us
 
     @property
     def _us(self) -> Us:
-        return Us(self._session.did, self._withheld)
+        return self._now()
 
     async def search(self, query: str, limit: int) -> Found:
         """Posts that have these words, the newest first."""
@@ -79,9 +76,10 @@ class BlueskyReader:
         """Raise Refused for somebody who is not to be read, by their choice or by ours."""
         if who.did == self._us.did:
             return
-        if self._withheld(person_id(who.did)):
+        if self._us.withheld(person_id(who.did)):
             raise Refused(403, "OptedOut", "the person wants nothing of us")
-        if who.did in self._settings.filters.exclude_dids or who.blocked or who.muted:
+        excluded = who.did in self._settings.filters.exclude_dids or self._us.denied(person_id(who.did))
+        if excluded or who.blocked or who.muted:
             raise Refused(403, "Excluded", "the person is excluded, blocked or muted, or has blocked us")
         if who.shy:
             raise Refused(403, "Excluded", "the person asks that only readers who are logged in see what they write")

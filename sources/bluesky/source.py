@@ -16,6 +16,7 @@ import structlog
 
 from memory.clock import from_text, to_text
 from sources.base import Deliver, Notification
+from sources.bluesky.acts import Acts
 from sources.bluesky.direct import DirectMessages
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, WrongPassword
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
@@ -65,9 +66,10 @@ class BlueskySource:
         self.session = BlueskySession(settings)
         self._watched = Watched(self.session, wiring.clock)
         self.direct = DirectMessages(settings, self.session, wiring)
-        self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, wiring.withheld)
+        self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, lambda: self.us)
         marks = wiring.stream_mark, wiring.set_stream_mark
         self.subscription = Subscription(settings, self.session, lambda: self.us, marks, self.hurry)
+        self._acts = Acts(settings, self.session, lambda: self.us, wiring)
         self._pace = Pace(settings.poll_seconds)
         self._decided: Recent[str, None] = Recent(5_000)
         self._tries: Recent[str, int] = Recent(1_000)
@@ -84,7 +86,7 @@ class BlueskySource:
 
     @property
     def us(self) -> Us:
-        return Us(self.session.did, self._wiring.withheld)
+        return Us(self.session.did, self._wiring.withheld, self._wiring.denied)
 
     def pause(self) -> None:
         """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read at the next start."""
@@ -123,6 +125,7 @@ class BlueskySource:
             await self.look(deliver)
             await self._watched.look(deliver)
             await self.direct.look(deliver)
+            await self._acts.look()
         except WrongPassword:
             raise
         except CallFailed as why:

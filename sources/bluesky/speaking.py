@@ -15,6 +15,7 @@ from sources.bluesky import richtext
 from sources.bluesky.budget import CREATE, DELETE, Budget
 from sources.bluesky.direct import DirectMessages
 from sources.bluesky.failures import SOON, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
+from sources.bluesky.filters import Us
 from sources.bluesky.keys import (
     POSTS,
     author_of,
@@ -65,17 +66,17 @@ class BlueskyEndpoint:
         session: BlueskySession,
         watched: Watched,
         direct: DirectMessages,
-        withheld: Callable[[PersonId], bool],
+        us: Callable[[], Us],
     ) -> None:
         self._settings = settings
         self._session = session
         self._watched = watched
         self._direct = direct
-        self._withheld = withheld
+        self._us = us
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self._roots: Recent[str, tuple[Reference, tuple[str, ...]]] = Recent(1_000)
         self._handles: Recent[str, str] = Recent(1_000)
-        self.reader = BlueskyReader(settings, session, withheld)
+        self.reader = BlueskyReader(settings, session, us)
         self.form = Form(settings.most_posts, takes_files=False)
         self.budget = Budget(settings.points_per_hour, settings.points_per_day)
 
@@ -174,10 +175,12 @@ class BlueskyEndpoint:
 
     def _check_person(self, who: Account) -> None:
         """Raise DeliveryFailed for somebody with whom we have nothing to do, by their choice or by ours."""
-        if self._withheld(person_id(who.did)):
+        if self._us().withheld(person_id(who.did)):
             raise DeliveryFailed("the person wants nothing of us (opted out)")
         if who.did in self._settings.filters.exclude_dids:
             raise DeliveryFailed("the person is excluded by the configuration")
+        if self._us().denied(person_id(who.did)):
+            raise DeliveryFailed("the person was shut out (`carina people deny`)")
         if who.blocked:
             raise DeliveryFailed("one of the two accounts has blocked the other")
         if who.muted:

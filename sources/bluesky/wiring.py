@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memory.clock import Clock, utc_now
 from memory.ids import PersonId
@@ -18,6 +19,19 @@ async def _no_mark() -> str | None:
 
 async def _kept_nowhere(_mark: str) -> None:
     """Every start is the first."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """What somebody did to a post of ours, or to the account; `words` go on from "Somebody"."""
+
+    person: PersonId
+    words: str
+    at: datetime
+
+
+async def _noted_nowhere(_acts: Sequence[Act]) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,10 @@ class Wiring:
     stream_mark: Callable[[], Awaitable[str | None]] = _no_mark
     set_stream_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
     """The cursor of the subscription."""
+    acts_mark: Callable[[], Awaitable[str | None]] = _no_mark
+    set_acts_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
+    noted: Callable[[Sequence[Act]], Awaitable[None]] = _noted_nowhere
+    """Up to when likes, reposts and follows are known, and what notes them."""
     paused: Callable[[], bool] = lambda: False
     on_ready: Callable[[str], None] = lambda _: None
     clock: Clock = utc_now

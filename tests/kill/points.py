@@ -116,6 +116,7 @@ EXEMPT = {
     "bluesky.write": "Bluesky's own tests",
     "bluesky.direct": "Bluesky's own tests",
     "bluesky.subscribe": "Bluesky's own tests",
+    "bluesky.acts": "Bluesky's own tests",
     "bluesky.upload": "Bluesky's own tests",
     "bluesky.profile": "`carina bluesky setup`",
     "bluesky.remove": "Bluesky's own tests",

@@ -247,3 +247,19 @@ async def test_what_a_followed_person_posts_is_found_later_and_answered_by_nobod
         assert (code, "subscription: connected" in out) == (0, True)
         assert "the ferry leaves at noon" in sky.model.requests[1].results[0]
         assert len(sky.bot.posts) == 1
+
+
+async def test_a_like_is_among_what_happened_and_answered_by_nobody(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.model.script(Answer("Hello."))
+        await sky.start()
+        sky.mention("hi")
+        answer = await sky.server.wait_for_post(sky.bot)
+        await sky.looked(10)
+        sky.ana.like(answer)
+        await sky.looked(10)
+        code, out, _ = await sky.service.run("activity", "--json")
+        await sky.service.stop()
+        assert code == 0
+        assert f"Ana (@ana.test), liked your post {answer.uri}" in out
+        assert len(sky.model.requests) == 1

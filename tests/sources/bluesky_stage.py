@@ -15,7 +15,7 @@ from memory.requests import Verdict
 from sources.base import Delivery, Kind, Notification
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
-from sources.bluesky.wiring import Wiring
+from sources.bluesky.wiring import Act, Wiring
 from tests.wire.bluesky import BlueskyServer, Post, User
 
 
@@ -28,6 +28,9 @@ class Memory:
     mark: str | None = None
     direct_mark: str | None = None
     stream_mark: str | None = None
+    acts_mark: str | None = None
+    acts: list[Act] = field(default_factory=list)
+    denied: set[PersonId] = field(default_factory=set)
     allowed: set[PersonId] = field(default_factory=set)
     decided: list[tuple[PersonId, int, Verdict]] = field(default_factory=list)
     opted: dict[PersonId, bool] = field(default_factory=dict)
@@ -97,6 +100,11 @@ class Ground:
 
         direct_mark, set_direct_mark = memory.keeping("direct_mark")
         stream_mark, set_stream_mark = memory.keeping("stream_mark")
+
+        async def noted(acts: Sequence[Act]) -> None:
+            memory.acts.extend(acts)
+
+        acts_mark, set_acts_mark = memory.keeping("acts_mark")
         return Wiring(
             seen,
             pass_over,
@@ -109,6 +117,10 @@ class Ground:
             stream_mark=stream_mark,
             set_stream_mark=set_stream_mark,
             decide=decide,
+            acts_mark=acts_mark,
+            set_acts_mark=set_acts_mark,
+            noted=noted,
+            denied=memory.denied.__contains__,
             allowed=memory.allowed.__contains__,
             withheld=lambda person: memory.opted.get(person, False),
             paused=lambda: memory.paused,

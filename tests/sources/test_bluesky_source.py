@@ -276,6 +276,84 @@ async def test_of_many_that_wait_each_is_looked_for(here: Ground, monkeypatch: p
     assert here.heard[4].subject == here.heard[3].external_id
 
 
+# -------------------------------------------------------------------------------------------- likes and follows
+
+
+async def test_likes_reposts_and_follows_are_noted_once_and_heard_by_nobody(here: Ground) -> None:
+    mine = here.bot.post("mine")
+    here.ana.like(mine)
+    source = here.source(poll_seconds=0.0)
+    await source._acts.look()
+    assert here.memory.acts == []  # what was there before is not new
+    here.bob.like(mine)
+    here.bob.like(mine, "repost")
+    here.ana.follow(here.bot)
+    here.ana.like(here.bob.post("not ours"))
+    for _ in range(2):
+        await source._acts.look()
+        await here.source(poll_seconds=0.0)._acts.look()
+    assert [(each.person, each.words) for each in here.memory.acts] == [
+        (PersonId(f"bluesky:{here.bob.did}"), f"on Bluesky, bob.test (@bob.test), liked your post {mine.uri}"),
+        (PersonId(f"bluesky:{here.bob.did}"), f"on Bluesky, bob.test (@bob.test), reposted your post {mine.uri}"),
+        (PersonId(f"bluesky:{here.ana.did}"), "on Bluesky, Ana (@ana.test), follows you now"),
+    ]
+    assert here.heard == []
+
+
+@pytest.mark.parametrize("why", ["opted", "denied", "excluded", "blocked", "muted", "shy", "paused"])
+async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Ground, why: str) -> None:
+    excluded = frozenset({here.ana.did}) if why == "excluded" else frozenset()
+    source = here.source({"exclude_dids": excluded}, poll_seconds=0.0)
+    mine = here.bot.post("mine")
+    await source._acts.look()
+    match why:
+        case "opted":
+            here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
+        case "denied":
+            here.memory.denied.add(PersonId(f"bluesky:{here.ana.did}"))
+        case "blocked":
+            here.ana.blocks.add(here.bot.did)
+        case "muted":
+            here.bot.muted.add(here.ana.did)
+        case "shy":
+            here.ana.labels.append("!no-unauthenticated")
+        case "paused":
+            here.memory.paused = True
+    here.ana.like(mine)
+    await source._acts.look()
+    here.memory.paused = False
+    here.bob.like(mine)
+    await source._acts.look()
+    assert [each.person for each in here.memory.acts] == [PersonId(f"bluesky:{here.bob.did}")]
+
+
+async def test_of_a_storm_of_likes_only_some_are_noted(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.bluesky.acts._PER_HOUR", 5)
+    source = here.source(poll_seconds=0.0)
+    mine = here.bot.post("mine")
+    await source._acts.look()
+    for _ in range(2):
+        for _ in range(4):
+            here.ana.like(mine)
+        await source._acts.look()
+    assert len(here.memory.acts) == 5
+
+
+async def test_who_is_shut_out_by_command_is_neither_shown_nor_quoted(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    here.memory.denied.add(PersonId(f"bluesky:{here.bob.did}"))
+    began = here.ana.post("began")
+    said = here.bob.post("Quetzal", reply_to=began)
+    here.mention("look", quotes=said)
+    here.mention("and here", reply_to=said)
+    here.mention("from bob", here.bob)
+    await here.look(source)
+    assert here.texts == ["look", "and here"]
+    assert "Quetzal" not in str(here.heard)
+    assert here.why == ["excluded_person"]
+
+
 # --------------------------------------------------------------------------------------------------- the server
 
 

@@ -102,7 +102,11 @@ def opts_out(here: Ground, _asked: Post) -> None:
     here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
 
 
-@pytest.mark.parametrize("meanwhile", [blocks, mutes, gates, deletes, opts_out])
+def denies(here: Ground, _asked: Post) -> None:
+    here.memory.denied.add(PersonId(f"bluesky:{here.ana.did}"))
+
+
+@pytest.mark.parametrize("meanwhile", [blocks, mutes, gates, deletes, opts_out, denies])
 async def test_what_is_not_wanted_any_more_is_not_posted(
     here: Ground, meanwhile: Callable[[Ground, Post], None]
 ) -> None:
@@ -120,7 +124,7 @@ def excludes(_here: Ground, _asked: Post) -> None:
 
 
 @pytest.mark.parametrize("act", ["like", "repost", "quote", "reply", "follow"])
-@pytest.mark.parametrize("why", [blocks, mutes, opts_out, excludes])
+@pytest.mark.parametrize("why", [blocks, mutes, opts_out, excludes, denies])
 async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(
     here: Ground, act: str, why: Callable[[Ground, Post], None]
 ) -> None:

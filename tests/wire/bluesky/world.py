@@ -77,6 +77,17 @@ class User:
             record.setdefault("facets", []).append({"index": index, "features": [feature]})
         return self.world.create(self, POSTS, f"3k{next(self.world.numbers):011d}", record)
 
+    def like(self, post: "Post", reason: str = "like") -> None:
+        """Like a post, or repost it."""
+        self._act(f"app.bsky.feed.{reason}", post.reference)
+
+    def follow(self, other: "User") -> None:
+        self._act("app.bsky.graph.follow", other.did)
+
+    def _act(self, collection: str, subject: Json | str) -> None:
+        record = {"$type": collection, "subject": subject, "createdAt": now_text()}
+        self.world.create(self, collection, f"3k{next(self.world.numbers):011d}", record)
+
     @property
     def posts(self) -> "list[Post]":
         return [post for post in self.world.posts.values() if post.author is self]
@@ -158,6 +169,8 @@ class World:
             self.posts[post.uri] = post
             self._tell(post)
             self.jetstream.note(post)
+        elif isinstance(record.get("subject"), dict | str):
+            self._tell_of_act(post, collection.rpartition(".")[2], record["subject"])
         user.records[collection, key] = {"uri": post.uri, "cid": cid, "value": record}
         return post
 
@@ -177,6 +190,14 @@ class World:
             self.told.setdefault(did, []).append(
                 {"uri": post.uri, "reason": reason, "indexedAt": post.indexed_at, "isRead": False}
             )
+
+    def _tell_of_act(self, act: Post, reason: str, subject: Json | str) -> None:
+        about = subject["uri"] if isinstance(subject, dict) else ""
+        to = self.posts[about].author.did if about in self.posts else subject
+        if to in self.users and to != act.author.did:
+            told = {"uri": act.uri, "cid": act.cid, "reason": reason, "indexedAt": act.indexed_at, "isRead": False}
+            more = {"record": act.record, "by": act.author} | ({"reasonSubject": about} if about else {})
+            self.told.setdefault(str(to), []).append(told | more)
 
     def _upwards(self, post: Post) -> Iterator[Post]:
         above = self.posts.get(post.parent)
@@ -239,6 +260,9 @@ class World:
         """What an account is told, the newest first; posts that are gone are left out."""
         found = []
         for each in reversed(self.told.get(viewer.did, [])):
+            if "by" in each:
+                found.append({**each, "author": self.author_view(each["by"], viewer), "by": ""})
+                continue
             post = self.posts.get(each["uri"])
             if post is not None and viewer.did not in post.author.blocks:
                 view = self.post_view(post, viewer)

@@ -1,0 +1,98 @@
+"""Likes, reposts and follows of the account: noted among what happens, seldom asked for, never answered."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory.clock import from_text, to_text
+from sources.bluesky.filters import Us
+from sources.bluesky.keys import author_of, moment, person_id
+from sources.bluesky.records import Account, account
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.wiring import Act, Wiring
+from sources.text import flatten
+
+_DONE = {"like": "liked your post", "repost": "reposted your post", "follow": "follows you now"}
+_PAGE = 50
+_SELDOM = 4
+"""Looks at what addresses the account for one at this."""
+_PER_HOUR = 30
+"""Acts that are noted in an hour; of more, who looks at the account knows anyway."""
+_LONG_AGO = "1970-01-01T00:00:00.000Z"
+
+
+@dataclass(frozen=True)
+class _Told:
+    """One notification about an act."""
+
+    who: Account
+    reason: str
+    about: str
+    at: datetime
+
+
+class Acts:
+    """Reads what was done to the account's posts, and who follows it."""
+
+    def __init__(
+        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us], wiring: Wiring
+    ) -> None:
+        self._settings = settings
+        self._session = session
+        self._us = us
+        self._wiring = wiring
+        self._low: str | None = None
+        self._next = 0.0
+        self._noted: deque[float] = deque()
+
+    async def look(self) -> None:
+        """Note what is new. Raises CallFailed."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + self._settings.poll_seconds * _SELDOM
+        asked = {"limit": _PAGE, "reasons": list(_DONE)}
+        page = await self._session.query("app.bsky.notification.listNotifications", asked)
+        listed = page.get("notifications")
+        told = [each for view in (listed if isinstance(listed, list) else []) if (each := _told(view)) is not None]
+        low = self._low or await self._wiring.acts_mark()
+        newest = max((to_text(each.at) for each in told), default=low or _LONG_AGO)
+        if newest != low:
+            await self._wiring.set_acts_mark(newest)  # first: what is noted twice would look like two
+        self._low = newest
+        if low is None or self._wiring.paused():
+            return
+        fresh = [each for each in told if each.at > from_text(low) and self._heard(each.who)]
+        fitting = sorted(fresh, key=lambda each: each.at)[: self._room(now)]
+        if fitting:
+            self._noted.extend([now] * len(fitting))
+            await self._wiring.noted([_act(each) for each in fitting])
+
+    def _heard(self, who: Account) -> bool:
+        person, us = person_id(who.did), self._us()
+        excluded = who.did == us.did or who.did in self._settings.filters.exclude_dids
+        return not (excluded or us.shuts_out(person) or who.blocked or who.muted or who.shy)
+
+    def _room(self, now: float) -> int:
+        while self._noted and self._noted[0] < now - 3_600:
+            self._noted.popleft()
+        return max(_PER_HOUR - len(self._noted), 0)
+
+
+def _act(told: _Told) -> Act:
+    who = f"{told.who.shown} (@{flatten(told.who.handle)})"
+    words = f"on Bluesky, {who}, {_DONE[told.reason]}{f' {told.about}' if told.about else ''}"
+    return Act(person_id(told.who.did), words, told.at)
+
+
+def _told(view: Any) -> _Told | None:
+    if not isinstance(view, dict) or view.get("reason") not in _DONE:
+        return None
+    who, about = account(view.get("author")), str(view.get("reasonSubject") or "")
+    if not who.did:
+        return None
+    return _Told(who, view["reason"], about if author_of(about) else "", moment(str(view.get("indexedAt"))))
