@@ -22,9 +22,9 @@ from memory.folder import DataFolder
 from memory.ids import PersonId
 from memory.privacy import Choice
 from memory.requests import Verdict
-from sources.base import Front
+from sources.base import Front, SourceRefused
 from sources.bluesky import citizenship
-from sources.bluesky.failures import CallFailed, WrongPassword
+from sources.bluesky.failures import CallFailed
 from sources.bluesky.keys import NAME
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
@@ -116,7 +116,7 @@ async def standing_alone(config: Config, operation: str, arguments: Mapping[str,
 def _explained() -> Iterator[None]:
     try:
         yield
-    except (CallFailed, WrongPassword) as why:
+    except (CallFailed, SourceRefused) as why:
         raise UserError(str(why)) from why
 
 

@@ -49,6 +49,16 @@ class WrongPassword(SourceRefused):
         )
 
 
+class AccountGone(SourceRefused):
+    """The server does not serve the account any more."""
+
+    def __init__(self, handle: str, service: str) -> None:
+        super().__init__(
+            f"{service} says that the account {handle} was taken down: ask those who run the server why, or set "
+            "BLUESKY_HANDLE to another account"
+        )
+
+
 def as_delivery(why: CallFailed) -> DeliveryFailed | DeliveryUnclear:
     """What a failed write means for what was to be said."""
     match why:

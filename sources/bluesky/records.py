@@ -142,7 +142,7 @@ def post(data: Any) -> Post | None:
         cid=cid,
         author=account(data.get("author")),
         text=text,
-        at=moment(_text(record.get("createdAt")) or _text(data.get("indexedAt"))),
+        at=_when(record, data),
         root=root or Reference(uri, cid),
         parent=parent,
         mentions=_mentions(text, record.get("facets")),
@@ -153,6 +153,13 @@ def post(data: Any) -> Post | None:
         quoted_by=_quoted_by(embed or own),
         replies_closed=bool(_mapping(data.get("viewer")).get("replyDisabled")),
     )
+
+
+def _when(record: Mapping[str, Any], view: Mapping[str, Any]) -> datetime:
+    """When it was posted: as its author says, but never after the server had it, since authors may say anything."""
+    said, indexed = _text(record.get("createdAt")), _text(view.get("indexedAt"))
+    times = [moment(each) for each in (said, indexed) if each]
+    return min(times) if times else moment("")
 
 
 def notified(data: Any) -> Notified | None:

@@ -29,7 +29,7 @@ from atproto_core.exceptions import AtProtocolError
 
 from memory.faults import Point, call_point, outside
 from memory.folder import private_file
-from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable, WrongPassword
+from sources.bluesky.failures import AccountGone, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, WrongPassword
 from sources.bluesky.settings import BlueskySettings
 
 _LOGIN = call_point("bluesky.login")
@@ -71,7 +71,7 @@ class BlueskySession:
         return self._session.handle if self._session is not None else self._settings.handle
 
     async def open(self) -> None:
-        """Have a session: the stored one, else a new one. Raises CallFailed, WrongPassword."""
+        """Have a session: the stored one, else a new one. Raises CallFailed, WrongPassword, AccountGone."""
         async with self._one:
             if self._session is None and not await self._take_up():
                 await self._log_in()
@@ -175,6 +175,8 @@ class BlueskySession:
             with _Translated():
                 await outside(_LOGIN, call, SECONDS)
         except Refused as why:
+            if why.error == "AccountTakedown":
+                raise AccountGone(name, self._settings.service) from why
             if why.status == 401 or why.error == "AuthenticationRequired":
                 raise WrongPassword(name, self._settings.service) from why
             raise

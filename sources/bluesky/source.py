@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 import structlog
 
 from memory.clock import from_text, to_text
-from sources.base import Deliver, Notification
+from sources.base import Deliver, Notification, SourceRefused
 from sources.bluesky.acts import Acts
 from sources.bluesky.direct import DirectMessages
-from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, WrongPassword
+from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
 from sources.bluesky.hearing import notifications
 from sources.bluesky.keys import person_id
@@ -97,7 +97,7 @@ class BlueskySource:
         self._hurry.set()
 
     async def run(self, deliver: Deliver) -> None:
-        """Look again and again until cancelled; raises WrongPassword."""
+        """Look again and again until cancelled; raises SourceRefused."""
 
         def give(notification: Notification) -> None:
             if not self._stopped:
@@ -126,7 +126,7 @@ class BlueskySource:
             await self._watched.look(deliver)
             await self.direct.look(deliver)
             await self._acts.look()
-        except WrongPassword:
+        except SourceRefused:
             raise
         except CallFailed as why:
             return self._failed(why.reason, why.seconds if isinstance(why, RateLimited) else None)
@@ -168,7 +168,11 @@ class BlueskySource:
     async def _read(self) -> list[Notified]:
         """Everything since the mark, the oldest first, each once."""
         if self._low is None:
-            self._low = await self._wiring.mark()
+            mark, now = await self._wiring.mark(), to_text(self._wiring.clock())
+            if mark is not None and mark > now:  # a clock was wrong; after a time away only one page would be read
+                await self._wiring.set_mark(now)
+                mark = now
+            self._low = mark
         back = from_text(self._low) - MARGIN if self._low is not None else None
         found: dict[str, Notified] = {}
         cursor = ""

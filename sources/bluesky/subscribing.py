@@ -18,7 +18,8 @@ import aiohttp
 import structlog
 
 from memory.faults import call_point, outside
-from sources.bluesky.failures import CallFailed, WrongPassword
+from sources.base import SourceRefused
+from sources.bluesky.failures import CallFailed
 from sources.bluesky.filters import Us, answers, contains, passed_over
 from sources.bluesky.keys import POSTS, moment
 from sources.bluesky.records import Notified, post
@@ -115,7 +116,7 @@ class Subscription:
                 why = f"{type(error).__name__}: {error}"[:200]
             except CallFailed as error:
                 why = error.reason
-            except WrongPassword:
+            except SourceRefused:
                 return  # the source ends with that, and says so
             if not self.trouble:
                 log.warning("bluesky_subscription_lost", reason=why)

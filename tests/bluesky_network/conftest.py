@@ -1,5 +1,6 @@
 """The network, once for all of its tests; a program for each."""
 
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.bluesky_network.people import Human
-from tests.bluesky_network.runner import Network, network, programs
+from tests.bluesky_network.runner import Network, installed, network, programs
 from tests.bluesky_network.stage import Stage, stage
 
 
@@ -17,6 +18,10 @@ async def net(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Network
     found = programs()
     if isinstance(found, str):
         pytest.skip(found)
+    try:
+        installed(found)
+    except (RuntimeError, OSError, subprocess.TimeoutExpired) as why:
+        pytest.skip(f"the packages of the network cannot be installed here: {why}")
     async with network(found, tmp_path_factory.mktemp("network")) as made:
         yield made
 

@@ -9,6 +9,9 @@ import pytest
 
 from tests.bluesky_network.people import POSTS, Human, Refused
 from tests.bluesky_network.stage import Stage
+from tests.service.asking import QUESTION
+from tests.service.running import START_SECONDS
+from tests.service.towns import NO_MERGING, town
 from tests.wire.model import Answer, Call, Calls
 
 _DOT = base64.b64decode(
@@ -155,6 +158,53 @@ async def test_a_picture_goes_with_a_reply_and_is_heard_in_words(here: Stage) ->
     await here.bot.wait_for_records(3)
     await here.service.stop()
     assert "(image: a dot)" in here.model.requests[-1].last_user
+
+
+async def test_what_is_wanted_on_bluesky_is_approved_on_discord(here: Stage) -> None:
+    repost = Call("bluesky", {"operation": "repost"})
+    folder = here.service.home.parent / "town"
+    folder.mkdir()
+    async with town(folder, scripted=True) as t:
+        t.service.environment |= {
+            name: value for name, value in here.service.environment.items() if name.startswith("BLUESKY_")
+        }
+        t.configure(NO_MERGING, "[bluesky]\nbatch_seconds = 0")
+        t.model.script(Calls(repost), Answer("I have to ask first."), Answer("Reposted."))
+        await t.service.start()
+        await t.service.logged("ready", front_end="bluesky", within=START_SECONDS)
+        asked = await here.ana.post(f"@{here.bot.handle} repost this!", mention=here.bot)
+        await here.bot.wait_for_records(1)
+        assert await here.bot.records("app.bsky.feed.repost") == []
+        card = await t.olga.direct.wait_for_bot(lambda m: QUESTION in m.text and "repost" in m.text, timeout=60)
+        await t.olga.press(card, "Once")
+        (reposted,) = await here.bot.wait_for_records(1, collection="app.bsky.feed.repost")
+        first, last = await here.bot.wait_for_records(2)
+        await t.service.stop()
+    assert reposted["value"]["subject"] == {"uri": asked["uri"], "cid": asked["cid"]}
+    assert [first["value"]["text"], last["value"]["text"]] == ["I have to ask first.", "Reposted."]
+
+
+async def test_families_are_counted_as_the_network_counts_them(here: Stage) -> None:
+    here.model.script(Answer("👨‍👩‍👧‍👦" * 301))
+    await here.start()
+    await here.ana.post(f"@{here.bot.handle} how many?", mention=here.bot)
+    said = await here.bot.wait_for_records(3)
+    await here.service.stop()
+    assert "".join(each["value"]["text"] for each in said) == "👨‍👩‍👧‍👦" * 301
+
+
+async def test_a_rename_keeps_the_person(here: Stage) -> None:
+    here.model.script(Answer("one"), Answer("two"))
+    await here.start()
+    await here.ana.post(f"@{here.bot.handle} hi", mention=here.bot)
+    await here.bot.wait_for_records(1)
+    await here.ana.do("com.atproto.identity.updateHandle", handle=f"new-{here.ana.handle}")
+    await here.ana.post(f"@{here.bot.handle} hi again", mention=here.bot)
+    await here.bot.wait_for_records(2)
+    await here.service.stop()
+    code, out, _ = await here.service.run("memory", "list", "--json", within=60)
+    assert code == 0
+    assert out.count(f"bluesky_user:{here.ana.did}") == 1
 
 
 async def test_where_the_network_has_no_direct_messages_it_is_said(here: Stage) -> None:

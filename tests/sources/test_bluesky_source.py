@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from memory.audience import PUBLIC, Trust
+from memory.clock import to_text
 from memory.ids import PersonId
 from sources.base import Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
@@ -49,6 +50,45 @@ async def test_what_came_during_a_time_away_is_read_page_by_page_in_its_order(he
         here.mention(f"question {number}")
     await here.look(here.source())
     assert here.texts == [f"question {number}" for number in range(40)]
+
+
+async def test_a_mark_in_the_future_loses_nothing_of_what_comes_now(here: Ground) -> None:
+    here.memory.mark = "2999-01-01T00:00:00.000Z"
+    here.server.page = 2
+    for number in range(6):
+        here.mention(f"question {number}")
+    source = here.source()
+    await here.look(source, 2)
+    assert here.texts == [f"question {number}" for number in range(6)]
+    assert here.memory.mark < "2999"
+
+
+@pytest.mark.parametrize("created", ["9999-12-31T00:00:00.000Z", "tomorrow", "", "2020-01-01T00:00:00.000Z"])
+async def test_nobody_posts_in_the_future(here: Ground, created: str) -> None:
+    source = here.source()
+    await here.look(source)
+    asked = here.mention("hi")
+    asked.record["createdAt"] = created
+    await here.look(source)
+    (heard,) = here.heard
+    assert to_text(heard.at) <= asked.indexed_at
+    assert heard.at.year == (2020 if created.startswith("2020") else 1970 if created == "tomorrow" else heard.at.year)
+
+
+async def test_a_server_that_says_nothing_is_given_up_and_asked_again(
+    here: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.bluesky.session.SECONDS", 0.1)
+    monkeypatch.setattr("sources.bluesky.session.CONNECT_SECONDS", 0.1)
+    source = here.source()
+    here.mention("before")
+    await here.look(source)
+    here.mention("hello")
+    here.server.fail(LIST, "hang")
+    with pytest.raises(NoAnswer):
+        await here.look(source)
+    await here.look(source)
+    assert here.texts == ["hello"]
 
 
 async def test_duplicate_and_disordered_pages_are_heard_once_in_order(here: Ground) -> None:

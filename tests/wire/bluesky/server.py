@@ -42,24 +42,33 @@ class BlueskyServer(World):
         self.problems: list[str] = []
         self._tokens: dict[str, tuple[str, str]] = {}
         self._changed = asyncio.Condition()
+        self._runner: web.AppRunner | None = None
 
     @classmethod
     @asynccontextmanager
     async def start(cls, port: int = 0) -> AsyncIterator[Self]:
         server = cls()
-        app = web.Application()
-        app.router.add_get(f"/xrpc/{METHOD}", server.jetstream.answer)
-        app.router.add_route("*", "/xrpc/{method}", server._answer)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", port)
-        await site.start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        await server.up(port)
         try:
             yield server
         finally:
-            await server.jetstream.cut()
-            await runner.cleanup()
+            await server.down()
+
+    async def up(self, port: int = 0) -> None:
+        """Answer there."""
+        app = web.Application()
+        app.router.add_get(f"/xrpc/{METHOD}", self.jetstream.answer)
+        app.router.add_route("*", "/xrpc/{method}", self._answer)
+        self._runner = runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+
+    async def down(self) -> None:
+        """Answer nothing any more; what stands there stays."""
+        await self.jetstream.cut()
+        if self._runner is not None:
+            await self._runner.cleanup()
 
     def fail(self, method: str, *outcomes: int | str, headers: dict[str, str] | None = None) -> None:
         """Answer the next calls of a method so."""
@@ -154,6 +163,8 @@ class BlueskyServer(World):
         found = next((u for u in self.users.values() if data["identifier"] in (u.handle, u.did)), None)
         if found is None or found.password != data["password"]:
             raise Invalid("AuthenticationRequired", "Invalid identifier or password", 401)
+        if found.taken_down:
+            raise Invalid("AccountTakedown", "Account has been taken down", 401)
         return self.session(found)
 
     def refresh_session(self, _user: User | None, data: Json) -> Json:

@@ -45,6 +45,7 @@ class User:
     labels: list[str] = field(default_factory=list)
     blocks: set[str] = field(default_factory=set)
     muted: set[str] = field(default_factory=set)
+    taken_down: bool = False
     records: dict[tuple[str, str], Json] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
 
