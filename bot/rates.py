@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from bot import broker
 from memory import inbox, messages, outbox, turns
-from memory.audience import Audience, Scope, Trust
+from memory.audience import PUBLIC, Audience, Scope, Trust
 from memory.database import Rows, Tx
 from memory.ids import PersonId, place_source
 from memory.inbox import InRow
@@ -34,10 +34,10 @@ class Rates:
     quiet: bool = False
     """Whether nobody is told: in public that would be one post more."""
     sources: Mapping[str, "Rates"] = field(default_factory=dict)
-    """The limits of sources that have their own."""
+    """The limits of sources that have their own where everybody reads."""
 
-    def of(self, source: str) -> "Rates":
-        return self.sources.get(source, self)
+    def of(self, source: str, audience: Audience) -> "Rates":
+        return self.sources.get(source, self) if audience == PUBLIC else self
 
 
 NO_LIMITS = Rates()
@@ -50,7 +50,7 @@ Selves: TypeAlias = Callable[[PersonId], tuple[PersonId, ...]]
 def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetime) -> bool:
     """Whether these rows are over a limit; then they are done with, and the person is told."""
     head = rows[0]
-    rates = rates.of(head.source)
+    rates = rates.of(head.source, head.audience)
     own = () if head.person is None else selves(head.person)
     again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, own, now)
     if again is None:

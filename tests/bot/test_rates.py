@@ -1,17 +1,19 @@
 """Rate limits: before any model is asked, for a person, a guild and all; the person is told once."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.rates import Rates
-from memory.audience import Trust
+from memory.audience import PUBLIC, Audience, Trust, person_audience
 from sources.base import Place
 from tests.bot.parts import (
     ANN,
     BOB,
     HALL,
     OLGA,
+    SOURCE,
     ScriptedModel,
     call,
     channel,
@@ -113,3 +115,18 @@ async def test_an_edit_that_an_agent_is_asked_about_counts(tmp_path: Path) -> No
         assert len(await service.rows("SELECT 1 FROM turns")) == 3
         refused = await service.column("SELECT last_error FROM inbox WHERE source = 'edit' ORDER BY id")
         assert refused == [None, None, "over the rate limit"]  # what is not stored anew needs no further asking
+
+
+@pytest.mark.parametrize(("audience", "answers", "told"), [(PUBLIC, 1, 0), (person_audience(ANN.id), 2, 1)])
+async def test_what_a_source_limits_in_public_it_does_not_limit_alone(
+    tmp_path: Path, audience: Audience, answers: int, told: int
+) -> None:
+    rates = Rates(person=2, sources={SOURCE: Rates(person=1, quiet=True)})
+    place = replace(HALL, audience=audience, within=())
+    async with running(tmp_path, Setting(model=ScriptedModel(), rates=rates)) as service:
+        service.model.replies.extend([says("yes")] * 3)
+        for number in range(3):
+            await service.heard(said("hello", number, place))
+        said_there = service.platform.texts()
+        assert said_there.count("yes") == answers
+        assert sum("I answer again" in text for text in said_there) == told
