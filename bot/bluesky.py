@@ -12,14 +12,14 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.fronts import Desks
 from bot.policy import Approver
-from memory import activity, passed_over, turns
+from memory import activity, messages, passed_over, turns
 from memory.admission import Rule
 from memory.audience import PUBLIC, Trust
 from memory.clock import Clock
 from memory.database import Tx
 from memory.faults import commit_point
 from memory.folder import DataFolder
-from memory.ids import PersonId
+from memory.ids import PersonId, PlaceId
 from memory.privacy import Choice
 from memory.requests import Verdict
 from sources.base import Front, SourceRefused
@@ -152,6 +152,11 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         ruling = await desks.approvals.answer(request, Approver(person, name, door=NAME), verdict)
         return "" if ruling.counted else ruling.words
 
+    async def heard(uri: str) -> tuple[str, PlaceId] | None:
+        async with constellations.use(house) as database:
+            found = await database.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
+        return None if found is None or found.external_id is None else (found.external_id, found.place)
+
     async def noted(acts: Sequence[Act]) -> None:
         def work(tx: Tx) -> None:
             for each in acts:
@@ -182,6 +187,7 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         acts_mark=functools.partial(desks.desk.mark, _ACTS_MARK),
         set_acts_mark=functools.partial(desks.desk.set_mark, _ACTS_MARK),
         noted=noted,
+        heard=heard,
         paused=lambda: desks.steering.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,

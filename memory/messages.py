@@ -267,6 +267,14 @@ def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
     return None if row is None else to_message(row)
 
 
+def by_external_prefix(rows: Rows, source: str, prefix: str) -> Message | None:
+    """The last message whose id on the platform begins so; for the spine alone, like `by_external`."""
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id >= ? AND external_id < ?
+              ORDER BY external_id DESC LIMIT 1"""
+    row = rows.one(sql, (source, prefix, f"{prefix}\U0010ffff"))
+    return None if row is None else to_message(row)
+
+
 def name_of(rows: Rows, person: PersonId, scope: Scope) -> str:
     """The name under which a person spoke last where the scope may know it; empty when nobody heard them there."""
     condition, parameters = scope.sql("audience")

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from memory.audience import PUBLIC, Trust
 from memory.ids import PersonId
@@ -100,8 +101,8 @@ def notifications(
     return found
 
 
-def deletion(message: str, place: Place, post: Post) -> Notification:
-    """A post that is not there any more."""
+def deletion(message: str, place: Place, at: datetime) -> Notification:
+    """A post that is not there any more; `at` is when it was posted, or found gone."""
     return Notification(
         source=NAME,
         external_id=f"{message}!",
@@ -109,7 +110,7 @@ def deletion(message: str, place: Place, post: Post) -> Notification:
         place=place,
         speaker=None,
         subject=message,
-        at=post.at,
+        at=at,
         answer=False,
     )
 

@@ -14,14 +14,15 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from memory.audience import PUBLIC
 from memory.clock import from_text, to_text
-from sources.base import Deliver, Notification, SourceRefused
+from sources.base import Deliver, Notification, Place, PlaceKind, SourceRefused
 from sources.bluesky.acts import Acts
 from sources.bluesky.direct import DirectMessages
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
-from sources.bluesky.hearing import notifications
-from sources.bluesky.keys import person_id
+from sources.bluesky.hearing import deletion, notifications
+from sources.bluesky.keys import NAME, person_id
 from sources.bluesky.polling import Pace
 from sources.bluesky.records import Notified, Post, notified
 from sources.bluesky.session import BlueskySession
@@ -161,6 +162,7 @@ class BlueskySource:
         also = [each for each in self.subscription.take() if each.id not in told]
         await self._sort(await self._fresh([*found, *also]))
         await self._move(found, await self._give_due(deliver))
+        await self._remove(self.subscription.removed(), deliver)
         await self.subscription.settle(lambda each: each not in self._decided)
 
     # ------------------------------------------------------------------ reading
@@ -325,6 +327,16 @@ class BlueskySource:
                 post = posts[each.external_id]
                 self._shown.put(post.root.uri, time.monotonic())
                 self._watched.add(post, each.place)
+
+    async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:
+        """Posts were deleted: whatever was heard of them is forgotten."""
+        for uri in uris:
+            if (found := await self._wiring.heard(uri)) is not None:
+                message, place = found
+                where = Place(place, PlaceKind.THREAD, PUBLIC, bindings=(place, NAME))
+                deliver(deletion(message, where, self._wiring.clock()))
+        if uris:
+            await self._wiring.settled()
 
     async def _move(self, found: Sequence[Notified], given: Sequence[Notified]) -> None:
         """Move the mark to the newest moment before which everything is decided and stored."""

@@ -64,6 +64,7 @@ class Subscription:
         self._mark, self._set_mark = marks
         self._news = news
         self._found: asyncio.Queue[tuple[int, Notified]] = asyncio.Queue(_QUEUE)
+        self._removed: list[str] = []
         self._pending: dict[str, int] = {}
         self._read = self._saved = 0
         self._saved_at = 0.0
@@ -93,10 +94,15 @@ class Subscription:
             found.append(each)
         return found
 
+    def removed(self) -> list[str]:
+        """Posts of followed people that were deleted since the last time, by URI."""
+        found, self._removed = self._removed, []
+        return found
+
     async def settle(self, undecided: Callable[[str], bool]) -> None:
         """Move the cursor to where everything is decided and stored."""
         self._pending = {each: seq for each, seq in self._pending.items() if undecided(each)}
-        if not self._found.empty():
+        if not self._found.empty() or self._removed:
             return
         cursor = min(self._pending.values(), default=self._read + 1)
         if cursor != self._saved and self._read and time.monotonic() - self._saved_at > _SAVE_SECONDS:
@@ -185,6 +191,9 @@ class Subscription:
         seq = told.get("seq")
         if not isinstance(seq, int):
             return  # the server says something about the stream itself
+        if told.get("operation") == "delete" and told.get("collection") == POSTS and told.get("did") in self._people:
+            self._removed.append(f"at://{told['did']}/{POSTS}/{told.get('rkey', '')}")
+            self._news()
         found = self._looked_for(told)
         if found is not None:
             if answers(found.post, self._us()):

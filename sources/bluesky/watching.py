@@ -67,5 +67,5 @@ class Watched:
                 if each.post.uri not in there:
                     self.gone(message)
         for each in self._gone:
-            deliver(deletion(each.post.id, each.place, each.post))
+            deliver(deletion(each.post.id, each.place, each.post.at))
         self._gone.clear()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.clock import Clock, utc_now
-from memory.ids import PersonId
+from memory.ids import PersonId, PlaceId
 from memory.requests import Verdict
 
 
@@ -19,6 +19,10 @@ async def _no_mark() -> str | None:
 
 async def _kept_nowhere(_mark: str) -> None:
     """Every start is the first."""
+
+
+async def _heard_nowhere(_uri: str) -> tuple[str, PlaceId] | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Wiring:
     stream_mark: Callable[[], Awaitable[str | None]] = _no_mark
     set_stream_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
     """The cursor of the subscription."""
+    heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]] = _heard_nowhere
+    """The message that the post with this URI became, and where; None for what was not heard."""
     acts_mark: Callable[[], Awaitable[str | None]] = _no_mark
     set_acts_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
     noted: Callable[[Sequence[Act]], Awaitable[None]] = _noted_nowhere

@@ -238,7 +238,11 @@ async def test_what_a_followed_person_posts_is_found_later_and_answered_by_nobod
         await sky.start()
         await sky.service.logged("bluesky_subscribed")
         sky.ana.post("the ferry leaves at noon")
-        await sky.server.until(lambda: sky.server.count("app.bsky.feed.getPostThread") == 1)
+        withdrawn = sky.ana.post("the ferry leaves at dawn")
+        await sky.server.until(lambda: sky.server.count("app.bsky.feed.getPostThread") == 2)
+        await sky.looked(2)
+        withdrawn.delete()
+        await sky.looked(5)
         sky.model.script(Calls(Call("search", {"query": "ferry"})), Answer("At noon."))
         sky.mention("when does it leave?", sky.server.user("bob.test"))
         await sky.server.wait_for_post(sky.bot)
@@ -246,6 +250,7 @@ async def test_what_a_followed_person_posts_is_found_later_and_answered_by_nobod
         await sky.service.stop()
         assert (code, "subscription: connected" in out) == (0, True)
         assert "the ferry leaves at noon" in sky.model.requests[1].results[0]
+        assert "dawn" not in str(sky.model.requests[1].messages)
         assert len(sky.bot.posts) == 1
 
 

@@ -104,6 +104,10 @@ class Ground:
         async def noted(acts: Sequence[Act]) -> None:
             memory.acts.extend(acts)
 
+        async def heard(uri: str) -> tuple[str, PlaceId] | None:
+            found = [each for each in self.heard if each.external_id.startswith(f"{uri}#")]
+            return (found[0].external_id, found[0].place.id) if found else None
+
         acts_mark, set_acts_mark = memory.keeping("acts_mark")
         return Wiring(
             seen,
@@ -120,6 +124,7 @@ class Ground:
             acts_mark=acts_mark,
             set_acts_mark=set_acts_mark,
             noted=noted,
+            heard=heard,
             denied=memory.denied.__contains__,
             allowed=memory.allowed.__contains__,
             withheld=lambda person: memory.opted.get(person, False),

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from memory.ids import PersonId
+from sources.base import Kind
 from sources.bluesky.source import BlueskySource
 from tests.sources.bluesky_stage import Ground, ground
 
@@ -126,6 +127,18 @@ async def test_a_post_that_speaks_to_us_comes_once_and_is_answered(here: Ground)
         await until(lambda: here.heard)  # long before the next look was due
         await settled(here)
     assert [(each.text, each.answer) for each in here.heard] == [("you there?", True)]
+
+
+async def test_what_a_followed_person_deletes_is_taken_back(here: Ground) -> None:
+    async with running(here, source(here)):
+        said = here.ana.post("oops")
+        await until(lambda: here.texts == ["oops"])
+        here.bob.post("never heard").delete()
+        said.delete()
+        await until(lambda: len(here.heard) == 2)
+        await settled(here)
+    first, second = here.heard
+    assert (second.kind, second.subject, second.place.id) == (Kind.DELETE, first.external_id, first.place.id)
 
 
 async def test_broken_connections_leave_no_gap(here: Ground) -> None:

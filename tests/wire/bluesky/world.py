@@ -128,8 +128,10 @@ class Post:
         return [each for each in self.world.posts.values() if each.parent == self.uri]
 
     def delete(self) -> None:
+        key = self.uri.rpartition("/")[2]
         del self.world.posts[self.uri]
-        del self.author.records[POSTS, self.uri.rpartition("/")[2]]
+        del self.author.records[POSTS, key]
+        self.world.jetstream.send(self.author.did, key, "", None, "delete")
 
 
 class World:
