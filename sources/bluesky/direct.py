@@ -100,6 +100,11 @@ class DirectMessages:
         hint = "the server has none, or the app password was made without access to them"
         return f"direct messages are not served: {why} ({hint})"
 
+    @property
+    def known_to_be_missing(self) -> bool:
+        """Whether the service was looked for, and was never there."""
+        return bool(self.trouble) and self._low is None
+
     # ------------------------------------------------------------------ hearing
 
     async def look(self, deliver: Deliver) -> None:
@@ -122,8 +127,8 @@ class DirectMessages:
     async def _read(self, deliver: Deliver) -> None:
         page = await self._ask("chat.bsky.convo.listConvos", {"limit": _PAGE})
         convos = [last for each in _items(page.get("convos")) if (last := _convo(each, self._session.did))]
-        newest = max((last.at for last in convos), default=from_text(_LONG_AGO))
         low = self._low or await self._wiring.direct_mark()
+        newest = max([from_text(low or _LONG_AGO), *(last.at for last in convos)])  # never back: old ones are not news
         back = (newest if low is None else from_text(low)) - _MARGIN
         found = [
             each
@@ -316,12 +321,14 @@ def _fitting(text: str, delivery: Delivery) -> str:
 
 
 def _convo(view: Any, us: str) -> Said | None:
-    """The last message of a conversation of two."""
-    members = [account(each) for each in _items(_mapping(view).get("members"))]
+    """The last message of a conversation of two, without its words: it may be one that was deleted."""
+    view = _mapping(view)
+    members = [account(each) for each in _items(view.get("members"))]
     others = [each for each in members if each.did != us]
-    if len(others) != 1 or len(members) > 2:
+    last = _mapping(view.get("lastMessage"))
+    if len(others) != 1 or len(members) > 2 or not last.get("id"):
         return None
-    return _said(str(view.get("id", "")), view.get("lastMessage"), others[0])
+    return Said(str(view.get("id", "")), str(last["id"]), "", others[0], "", moment(str(last.get("sentAt", ""))))
 
 
 def _said(convo: str, view: Any, other: Account) -> Said | None:

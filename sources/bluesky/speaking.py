@@ -104,7 +104,7 @@ class BlueskyEndpoint:
         try:
             return await self._direct.send(delivery, did)
         except NoAnswer as why:
-            if self._direct.trouble:
+            if self._direct.known_to_be_missing:
                 raise DeliveryFailed(f"direct messages are not served there: {why.reason}") from why
             raise
 

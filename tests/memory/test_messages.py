@@ -345,3 +345,14 @@ async def test_a_unit_of_work_composes_the_functions(tmp_path: Path) -> None:
         message = await database.write(WRITE, accept)
         rows = await database.read(lambda rows: messages.of_batch(rows, TURN, Scope(GUILD)))
     assert [row.id for row in rows] == [message]
+
+
+def test_a_message_is_found_by_the_beginning_of_its_id_and_no_other(tx: Tx) -> None:
+    for key in ("at://a/1#x", "at://a/11#y"):
+        heard = Heard(PLACE, ANN, "Ann", "hello", "bluesky", key, PUBLIC, Trust.STRANGER, NOON)
+        messages.add_heard(tx, heard)
+    found = messages.by_external_prefix(tx, "bluesky", "at://a/1#")
+    assert found is not None
+    assert found.external_id == "at://a/1#x"
+    assert messages.by_external_prefix(tx, "bluesky", "at://a/2#") is None
+    assert messages.by_external_prefix(tx, "discord", "at://a/1#") is None

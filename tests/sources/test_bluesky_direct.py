@@ -105,6 +105,38 @@ async def test_what_is_not_stored_is_delivered_again_but_not_for_ever(here: Grou
     assert here.why == ["unfit"]
 
 
+async def test_what_stands_before_a_deleted_message_is_heard(here: Ground) -> None:
+    source = await begun(here)
+    here.server.chat.say(here.ana, here.bot, "one")
+    here.server.chat.delete(here.server.chat.say(here.ana, here.bot, "two"))
+    await look(here, source)
+    assert here.texts == ["one"]
+
+
+async def test_old_messages_are_not_news_when_conversations_come_back(here: Ground) -> None:
+    old = here.server.chat.say(here.ana, here.bot, "from long ago")
+    old["sentAt"] = "2020-01-01T00:00:00.000Z"
+    here.server.chat.say(here.bob, here.bot, "newer")
+    source = await begun(here)
+    mark = here.memory.direct_mark
+    kept = here.server.chat.between(here.ana, here.bot)[:]
+    here.server.chat.forget()
+    await look(here, source)
+    assert here.memory.direct_mark == mark
+    here.server.chat.restore(here.ana, here.bot, kept)
+    await look(here, here.source(owner=here.ana.did, poll_seconds=0.0))
+    assert here.heard == []
+
+
+async def test_a_service_that_was_there_and_says_nothing_leaves_it_unclear(here: Ground) -> None:
+    endpoint = (source := await begun(here)).endpoint
+    here.server.chat.there = False
+    await look(here, source)
+    assert source.direct.trouble
+    with pytest.raises(DeliveryUnclear):
+        await endpoint.send(delivery(place(here.ana), "psst"))
+
+
 async def test_a_question_is_answered_by_a_word_and_a_number(here: Ground) -> None:
     source = await begun(here)
     for text in ("yes 7", "No #8.", "always 7", "yes, of course 7"):

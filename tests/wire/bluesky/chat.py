@@ -35,6 +35,18 @@ class Chat:
         self._said.setdefault(frozenset((sender.did, to.did)), []).append(message)
         return message
 
+    def delete(self, message: Json) -> None:
+        """Its sender takes it back: what is left has no words."""
+        message["$type"] = "chat.bsky.convo.defs#deletedMessageView"
+        del message["text"]
+
+    def forget(self) -> None:
+        """Everybody left all conversations."""
+        self._said.clear()
+
+    def restore(self, one: User, other: User, messages: list[Json]) -> None:
+        self._said[frozenset((one.did, other.did))] = messages
+
     def between(self, one: User, other: User) -> list[Json]:
         return self._said.get(frozenset((one.did, other.did)), [])
 
