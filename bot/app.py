@@ -41,6 +41,7 @@ from bot.operations import Operations
 from bot.packaging import package, too_long
 from bot.patrolling import quiet_hours
 from bot.preview import Previews
+from bot.progress import Progress
 from bot.rates import Rates
 from bot.remembering import Remembering
 from bot.router import House, Router
@@ -86,6 +87,7 @@ class App:
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
     folder: DataFolder
+    store: tuple[Constellations, ConstellationId]
 
     async def run(self, until: Callable[[], Awaitable[None]]) -> None:
         """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
@@ -103,6 +105,8 @@ class App:
                 watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
                 previews = Previews(self.router, self.endpoints, tasks)
                 watching.enter_context(self.events.listen(previews))
+                progress = Progress(self.router, self.store, self.endpoints, tasks)
+                watching.enter_context(self.events.listen(progress))
                 watching.enter_context(self.events.listen(self.compactor.watch))
                 watching.enter_context(self.events.listen(self.desks.schedule.watch))
                 await self.desks.community.privacy.eraser.take_up()  # before anybody's words are used again
@@ -126,6 +130,7 @@ class App:
                     task.cancel()
                 self.router.stop()
                 previews.stop()
+                progress.stop()
 
     async def _status(self) -> dict[str, Any]:
         return (await self.desks.desk.status()).data()
@@ -174,6 +179,7 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         desks = await _desks(ground, house, router)
         connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
         ground.endpoints.update({front.source.name: front.endpoint for front in connected})
+        store = ground.constellations, house.id
         chat = Chat(ground.constellations, house.id, router, terminal, ground.events, desks)
         background = (
             ground.embedding,
@@ -186,7 +192,8 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         summarising = replace(summarising, model=config.model.upkeep, enabled=config.schedule.summaries)
         replace(summarising, busy=lambda: router.busy).add(desks.schedule.runner.kinds)
         errands = Errands(ground.constellations, house.id, router, terminal[0], ground.events, desks)
-        yield App(router, chat, errands, desks, *background, connected, ground.events, ground.endpoints, ground.folder)
+        settled = (connected, ground.events, ground.endpoints, ground.folder, store)
+        yield App(router, chat, errands, desks, *background, *settled)
 
 
 async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _Ground:

@@ -28,7 +28,7 @@ from memory.constellation import Constellations
 from memory.database import Database, Tx
 from memory.errors import StoreError
 from memory.faults import commit_point
-from memory.ids import ConstellationId, GroupId, PersonId, PlaceId, TurnId, place_source
+from memory.ids import ConstellationId, GroupId, OutboxId, PersonId, PlaceId, TurnId, place_source
 from memory.inbox import Accepted, Arrival
 from sources.base import Endpoint, Kind, Notification, Place
 
@@ -42,6 +42,8 @@ _log = structlog.get_logger("bot.router")
 
 ChooseGroup: TypeAlias = Callable[[Place, str], GroupId]
 """Which group answers what is said in a place; the words are empty where nobody said any."""
+Queue: TypeAlias = Callable[[Tx, TurnId, str, datetime], OutboxId | None]
+"""Makes the outbox row of a running turn that says these words meanwhile, or finds it; None when it is to have none."""
 
 
 @dataclass(frozen=True)
@@ -182,14 +184,17 @@ class Router:
                         self._open_courier(house, place, place_source(place))
                     await self._settled.wait()
 
-    async def preview(self, turn: TurnId, place: PlaceId, text: str) -> str:
-        """Show the beginning of an answer in a place; gives the platform's id of the message, empty when it failed."""
+    async def preview(self, turn: TurnId, place: PlaceId, text: str, queue: Queue = queue_preview) -> str:
+        """Show the beginning of an answer in a place, or what `queue` makes a row of.
+
+        Gives the platform's id of the message, empty when it failed.
+        """
         house = next((house for house in self._houses.values() if self._lane_of(house, place) is not None), None)
         if house is None:
             return ""
         now = house.kit.clock()
         async with self._constellations.use(house.id) as database:
-            row = await database.write(_PREVIEW, lambda tx: queue_preview(tx, turn, text, now))
+            row = await database.write(_PREVIEW, lambda tx: queue(tx, turn, text, now))
             if row is None:
                 return ""
             while True:

@@ -11,7 +11,7 @@ from memory import activity, messages, outbox, turns, working
 from memory.audience import Trust
 from memory.database import Tx
 from memory.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
-from memory.turns import Step
+from memory.turns import Step, Turn
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,21 @@ def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId
     turn = turns.get(tx, turn_id)
     if turn is None or turn.status != "running" or acting(tx, turn).config.get("show_name"):
         return None
-    key = preview_key(turn.id)
+    return _shown_meanwhile(tx, turn, preview_key(turn.id), text, now)
+
+
+def queue_progress(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:
+    """Make the row that shows how far a group has come, or find the one it has; None when the turn is over.
+
+    No answer takes its place: as a preview whose turn is over it is taken away after the answer.
+    """
+    turn = turns.get(tx, turn_id)
+    if turn is None or turn.status != "running":
+        return None
+    return _shown_meanwhile(tx, turn, progress_key(turn.id), text, now)
+
+
+def _shown_meanwhile(tx: Tx, turn: Turn, key: str, text: str, now: datetime) -> OutboxId | None:
     row = outbox.NewRow(
         key=key,
         place=turn.place,
@@ -190,3 +204,8 @@ def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId
 def preview_key(turn: int) -> str:
     """The key of the outbox row that shows a turn's answer while it is written."""
     return f"preview/{turn}"
+
+
+def progress_key(turn: int) -> str:
+    """The key of the outbox row that shows how far a group has come."""
+    return f"progress/{turn}"

@@ -11,6 +11,7 @@ from tests.kill.script import (
     after_the_question,
     always,
     as_leader,
+    as_slow_stages,
     as_stages,
     ask,
     ask_a_slow_webhook,
@@ -423,6 +424,16 @@ TOGETHER = (
     ),
 )
 
+SHOWN = (
+    _team(
+        "shown_at_work",
+        rule=as_slow_stages(LONG),
+        toml=STAGES + TOML,
+        points=frozenset({"outbox.preview", "discord.send", "discord.edit", "discord.withdraw", "outbox.preview_gone"}),
+        restarts=(SOON, LATE),
+    ),
+)
+
 GROUPS = {
     **{scenario.name: (scenario,) for scenario in MAIN},
     "changes": CHANGES,
@@ -431,5 +442,6 @@ GROUPS = {
     "places": PLACES,
     "approvals": APPROVALS,
     "together": TOGETHER,
+    "shown": SHOWN,
 }
 ALL = tuple(scenario for group in GROUPS.values() for scenario in group)

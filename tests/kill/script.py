@@ -93,6 +93,18 @@ def as_stages(text: str) -> Rule:
     return rule
 
 
+def as_slow_stages(text: str) -> Rule:
+    """The same, both after some time."""
+    said = as_stages(text)
+
+    def rule(requests: list[Request]) -> Reply:
+        reply = said(requests)
+        assert isinstance(reply, Answer)
+        return Slow(2, reply)
+
+    return rule
+
+
 def as_leader(text: str) -> Rule:
     """The leader gives a task to the other one, and answers if the result came back."""
 

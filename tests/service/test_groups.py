@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.service.towns import NO_MERGING, Town, town
+from tests.service.towns import NO_MERGING, Town, town, until
 from tests.wire.discord import GuildChannel, Message
-from tests.wire.model import Answer, Call, Calls, Reply, Request, text_of
+from tests.wire.model import Answer, Call, Calls, Reply, Request, Slow, text_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -45,7 +45,7 @@ def rule(request: Request) -> Reply:
     if "delegate" in request.tools:
         return Calls(Call("delegate", {"agent": "Bee", "task": "count the newts"}))
     if 'stage "draft"' in heard:
-        return Answer("the draft of Ant")
+        return Slow(7, Answer("the draft of Ant")) if "take your time" in heard else Answer("the draft of Ant")
     if 'stage "final"' in heard:
         return Answer(f"Bee got the draft: {'the draft of Ant' in heard}")
     if "gives you this task" in heard:
@@ -117,3 +117,21 @@ async def test_a_leader_gets_back_what_it_gave_away(grouped: tuple[Town, dict[st
     message = await made.ask(made.ana, rooms["led"], "how many newts?")
     assert (speaker(message), message.content) == ("Ant", "Ant was told: seven newts, True")
     assert len(rooms["led"].from_bot) == 1
+
+
+async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answer(
+    grouped: tuple[Town, dict[str, GuildChannel]],
+) -> None:
+    made, rooms = grouped
+    room = rooms["pipeline"]
+    earlier = len(room.log)
+    said = await made.ana.say(room, "write something, take your time")
+    await room.wait_for_bot(lambda m: m.content == "Bee got the draft: True", after=said, timeout=20)
+    await until(lambda: [each.what for each in room.log[earlier:]][-1] == "delete", what="its end")
+    told = [(each.what, each.content) for each in room.log[earlier:] if each.from_bot]
+    assert told[0] == ("create", "pipeline is working on this: stage 1 of 2.\n… Ant: draft")
+    assert [what for what, _ in told] in (
+        ["create", "create", "delete"],
+        ["create", "edit", "create", "delete"],
+    ), "the second stage may be over before the message changes"
+    assert len([each for each in room.from_bot if each.id > said.id]) == 1

@@ -5,7 +5,7 @@ modules as they are imported and imports nothing of the program itself:
 
 KILL_TEST_TRACE          file to which each reached point is appended, one "name:side" a line
 KILL_TEST_NONCE_SECONDS  how long Discord's endpoint relies on nonces
-KILL_TEST_PREVIEW        seconds until an answer is shown while it is written, and between its edits
+KILL_TEST_PREVIEW        seconds until an answer is shown while it is written or worked on, and between edits
 KILL_TEST_LOOK           seconds between looks for requests whose time is over
 KILL_TEST_STUMBLE        the first turn fails by an error in the program itself
 """
@@ -70,6 +70,7 @@ _CHANGES = {
     "memory.faults": _note_points,
     "sources.discord.speaking": _forget_nonces,
     "bot.preview": _hurry_previews,
+    "bot.progress": _hurry_previews,
     "bot.approving": _look_often,
 }
 
