@@ -189,14 +189,14 @@ class Caller:
         def work(tx: Tx) -> None:
             if spend:
                 self._spend(tx, use.call, about)
-            self._add_result(tx, about, use.call, outcome, effect=effect, ok=outcome.ok)
+            self._add_result(tx, about, use.call, outcome, effect=effect)
 
         await self._db.write(_TOOL_END, work)
 
     def _add_result(
         self, tx: Tx, about: ToolContext, call: Call, outcome: Outcome, *, effect: bool, ok: bool = True
     ) -> None:
-        turn = about.turn
+        turn, ok = about.turn, ok and outcome.ok
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
         turns.lower_trust(tx, turn, outcome.trust)
@@ -206,7 +206,7 @@ class Caller:
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets, "trust": int(outcome.trust)}
         turns.add_step(tx, turn, "tool_result", body, about.now)
-        happenings.note_tool(tx, turn, about.agent.tools, call, about.now, worked=True)
+        happenings.note_tool(tx, turn, about.agent.tools, call, about.now, worked=outcome.ok)
         happenings.note_folders(tx, turn, outcome.folders, call, about.now)
 
     async def _fail(self, call: Call, material: Material, text: str, rule: str = "") -> None:

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot import recovery
+from bot.groups import writing
+from bot.groups.writing import STATUS as WRITTEN
 from bot.history import beginning, conversation, earlier, heard, in_view
 from bot.inventory import TOOL, Inventory, inventory, inventory_parts
 from bot.knowing import Knowledge, knowledge, knowledge_parts, part
@@ -270,6 +272,10 @@ def _render_event(material: Material, asked: Asked) -> UserMessage:
     if event == KIND:
         told = instructions(asked.message.text, asked.payload["task"], keeps=TOOL in material.agent.tools)
         return UserMessage("\n\n".join([told, _tail(material)]), event=event)
+    if event == WRITTEN:
+        to, ears = str(asked.payload.get("to", "")), readers(material.turn.scope.audience)
+        told = writing.instructions(asked.message.speaker, to, ears)
+        return UserMessage("\n\n".join([heard(asked.message), told, _tail(material)]), event=event)
     if edited is None or edited.deleted_at is not None:
         return UserMessage("\n\n".join([heard(asked.message), _tail(material)]), event=event)
     task = "Store again what should be remembered of it as it is now. An empty final text stays silent."

@@ -13,6 +13,7 @@ from memory.summaries import Compaction
 
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
+_TO_AGENTS = "an agent, to other agents"
 _FORGOTTEN = "(removed on request)"
 _LANDMARK = 16  # of so many messages about one is where a conversation that is cut may begin
 
@@ -105,8 +106,8 @@ def _said(row: messages.Message) -> str:
 
 def heard(row: messages.Message) -> str:
     edited = " · edited" if row.edited_at else ""
-    if row.role == "system":
+    if row.role == "system" and row.agent is None:
         return f"[system] {row.text}"
     when = row.created_at.isoformat(" ", "minutes")[:16] + " UTC"
-    who = row.person if row.role == "user" else "another agent"
+    who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS
     return f"[{row.speaker or 'somebody'} ({who}) · {when}{edited}]\n{plain(row.text)}"

@@ -16,6 +16,7 @@ from bot import broker, events, happenings, recovery
 from bot.groups.beginning import beginning
 from bot.groups.conducting import look_alone, run_turn
 from bot.groups.likeness import likeness, may_compare
+from bot.groups.writing import STATUS as WRITTEN
 from bot.kit import Kit
 from bot.notices import Notices
 from bot.patrolling import is_patrol, waits_until
@@ -25,7 +26,7 @@ from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
 from bot.turn import Standing, run_part
 from bot.unattended import unattended
-from memory import agents, groups, inbox, outbox, presence, turns
+from memory import agent_messages, agents, groups, inbox, outbox, presence, turns
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.called import place_named
 from memory.database import Database, Rows, Tx
@@ -62,14 +63,17 @@ class Patience:
 
 OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
 """Source and id of the places in which something waits to be said."""
+Written: TypeAlias = Sequence[tuple[PlaceId, GroupId]]
+"""Lanes in which something waits that agents wrote."""
 
 
 @dataclass(frozen=True)
 class _Ahead:
-    """What waits: the oldest row of the lane, in which places something is to be said, and whether to compare."""
+    """What waits: the oldest row of the lane, what there is for others to do, and whether to compare."""
 
     head: InRow | None
     places: OpenPlaces
+    lanes: Written
     compare: bool
 
 
@@ -91,7 +95,7 @@ class Lane:
         kit: Kit,
         patience: Patience,
         notices: Notices,
-        deliver: Callable[[OpenPlaces], None],
+        deliver: Callable[[OpenPlaces, Written], None],
     ) -> None:
         self._db = database
         self._place, self._group = lane
@@ -123,7 +127,7 @@ class Lane:
             self._reins.stopping = True
 
     async def run(self) -> None:
-        """Answer what waits; `deliver` is told after every turn in which places something is to be said."""
+        """Answer what waits; `deliver` is told after every turn what there is to do elsewhere."""
         ahead = await self._db.read(self._ahead)
         while not self._stopping:
             if (head := ahead.head) is not None:
@@ -138,12 +142,12 @@ class Lane:
             elif not await self._listen():
                 return
             ahead = await self._db.read(self._ahead)
-            self._deliver(ahead.places)
+            self._deliver(ahead.places, ahead.lanes)
 
     def _ahead(self, rows: Rows) -> _Ahead:
         head = inbox.head(rows, self._place, self._group)
         compare = head is not None and head.turn is None and may_compare(rows, self._group)
-        return _Ahead(head, outbox.open_places(rows), compare)
+        return _Ahead(head, outbox.open_places(rows), agent_messages.lanes(rows), compare)
 
     async def _listen(self) -> bool:
         """When nobody waits for an answer, let a member who only listens hear what was answered; False for none."""
@@ -365,5 +369,7 @@ def begin_turn(tx: Tx, rows: list[InRow], now: datetime, near: Mapping[str, floa
         broker.resume(tx, turn, decided, now)
     else:
         begun.keep(tx, turn, now)
+    for wrote in agent_messages.wrote(tx, turn.id) if head.source == WRITTEN else ():
+        turns.hand_uses(tx, wrote, turn.id)
     agents.set_group(tx, head.place, begun.team.group.id)
     return turn.id

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from bot import broker
+from bot.groups.writing import STATUS as WRITTEN
 from memory import inbox, messages, outbox, turns
 from memory.audience import PUBLIC, Audience, Scope, Trust
 from memory.database import Rows, Tx
@@ -66,8 +67,8 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
 
 
 def _exempt(rows: Rows, head: InRow) -> bool:
-    """The owner, a patrol, and the decision of a request: who asked was counted already."""
-    if head.source in (broker.SOURCE, PATROL) or head.message is None:
+    """The owner, a patrol, what agents write to each other, and the decision of a request: who asked was counted."""
+    if head.source in (broker.SOURCE, PATROL, WRITTEN) or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))
     return any(message.trust is Trust.OWNER for message in found)

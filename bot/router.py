@@ -18,12 +18,12 @@ from bot import signals
 from bot.arriving import ask_again, to_arrival, with_reaction
 from bot.courier import Courier, Office
 from bot.kit import Kit
-from bot.lane import Lane, OpenPlaces, Patience
+from bot.lane import Lane, OpenPlaces, Patience, Written
 from bot.notices import Notices
 from bot.patrolling import is_patrol
 from bot.retrying import RETRY_SECONDS, until_stored
 from bot.transcript import queue_preview
-from memory import groups, inbox, outbox
+from memory import agent_messages, groups, inbox, outbox
 from memory.constellation import Constellations
 from memory.database import Database, Tx
 from memory.errors import StoreError
@@ -185,10 +185,7 @@ class Router:
                     await self._settled.wait()
 
     async def preview(self, turn: TurnId, place: PlaceId, text: str, queue: Queue = queue_preview) -> str:
-        """Show the beginning of an answer in a place, or what `queue` makes a row of.
-
-        Gives the platform's id of the message, empty when it failed.
-        """
+        """Show the beginning of an answer, or what `queue` makes a row of; the message's id, empty when it failed."""
         house = next((house for house in self._houses.values() if self._lane_of(house, place) is not None), None)
         if house is None:
             return ""
@@ -334,7 +331,7 @@ class Router:
             if (place, group) in lanes:  # another task was faster while the file was opened
                 lanes[place, group].arrived()
                 return
-            tell = functools.partial(self._open_couriers, house)
+            tell = functools.partial(self._open_others, house)
             lane = Lane(database, (place, group), house.kit, self._patience(place_source(place)), house.notices, tell)
             lanes[place, group] = lane
             try:
@@ -346,10 +343,12 @@ class Router:
         if waiting is not None and not self._stopping:
             self._open_lane(house, place, group)
 
-    def _open_couriers(self, house: House, places: OpenPlaces) -> None:
-        """Wake a courier wherever something is to be sent: a turn may have spoken in more than its own place."""
+    def _open_others(self, house: House, places: OpenPlaces, lanes: Written) -> None:
+        """Wake a courier wherever something is to be sent, a lane where agents wrote: a turn may do both anywhere."""
         for source, place in places:
             self._open_courier(house, place, source)
+        for place, group in lanes:
+            self._open_lane(house, place, group)
 
     def _open_courier(self, house: House, place: PlaceId, source: str) -> None:
         couriers = self._work[house.id].couriers

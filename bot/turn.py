@@ -29,7 +29,7 @@ from bot.reins import Reins
 from bot.rules import Rules
 from bot.spending import spent
 from bot.tools.aliases import unaliased
-from memory import budgets, coordination, facts, groups, inbox, outbox, turns
+from memory import agent_messages, budgets, coordination, facts, groups, inbox, outbox, turns
 from memory.audience import Trust
 from memory.database import Database, Rows, Tx
 from memory.errors import DatabaseBusy, DatabaseFull
@@ -320,6 +320,7 @@ class TurnRunner:
         def work(tx: Tx) -> None:
             self._kit.broker.withdraw(tx, turn.id, now)
             outbox.withdraw_pending(tx, turn.id)
+            agent_messages.withdraw(tx, turn.id, now)
             recovery.keep(tx, turn.id, "cancelled", now)
             inbox.finish(tx, turn.id, now)
             groups.drop_parts(tx, turn.id)

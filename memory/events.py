@@ -13,7 +13,7 @@ from memory import messages
 from memory.audience import Scope, Trust
 from memory.clock import to_text
 from memory.database import Tx, Value
-from memory.ids import GroupId, InboxId, PersonId, PlaceId, snowflakes
+from memory.ids import AgentId, GroupId, InboxId, PersonId, PlaceId, snowflakes
 from memory.inbox import Status
 
 
@@ -33,6 +33,8 @@ class Event:
     hearers: Scope
     trust: Trust
     payload: dict[str, Any]
+    by: tuple[AgentId, str] | None = None
+    """The agent whose words these are, with its name; None where the house tells something."""
 
 
 def add(tx: Tx, event: Event, now: datetime) -> InboxId | None:
@@ -57,7 +59,7 @@ def add(tx: Tx, event: Event, now: datetime) -> InboxId | None:
     told = messages.Heard(
         place=event.place,
         person=None,
-        speaker="",
+        speaker="" if event.by is None else event.by[1],
         text=event.text,
         source=event.source,
         external_id=event.external_id,
@@ -65,6 +67,7 @@ def add(tx: Tx, event: Event, now: datetime) -> InboxId | None:
         trust=event.trust,
         at=now,
         role="system",
+        agent=None if event.by is None else event.by[0],
     )
     tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (messages.add_heard(tx, told), identifier))
     return identifier

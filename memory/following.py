@@ -41,8 +41,12 @@ def follow_edit(tx: Tx, old: Message, new_text: str, at: datetime) -> int:
     entries = [entry for entry in _learned(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
     for entry in entries:
         forget_words(tx, entry, archival.derived_messages(tx, entry), None, at)
-    sql = "SELECT * FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL AND deleted_at IS NULL"
-    ours = tx.all(sql, (old.batch,))
+    # Also what agents wrote to each other because of it, and what was answered to that.
+    sql = """WITH caused AS (SELECT i.message_id, i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
+               WHERE a.root_id = :turn)
+             SELECT * FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (batch_id = :turn
+               OR id IN (SELECT message_id FROM caused) OR batch_id IN (SELECT turn_id FROM caused))"""
+    ours = tx.all(sql, {"turn": old.batch})
     holding = [row for row in ours if not gone.isdisjoint(content_words(f"{row['content']} {row['tool_args'] or ''}"))]
     ids = [MessageId(row["id"]) for row in holding]
     messages.redact(tx, ids, at)

@@ -236,7 +236,7 @@ def open_lanes(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
 def head(rows: Rows, place_id: PlaceId, group: GroupId) -> InRow | None:
     """The oldest row that waits in a lane; what agents left for each other waits until people are answered."""
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
-             ORDER BY status = 'received' AND source IN ('task', 'sleeptime'), id LIMIT 1"""
+             ORDER BY status = 'received' AND source IN ('task', 'agent', 'sleeptime'), id LIMIT 1"""
     row = rows.one(sql, (place_id, group))
     return None if row is None else _row(row)
 

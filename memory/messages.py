@@ -60,7 +60,8 @@ class Message(NamedTuple):
 class Heard:
     """A person's message as it arrived; `external_id` is the platform's id of it, `at` when it was said.
 
-    With the role "system" it is something that happened in the house itself, told to the agents in a place.
+    With the role "system" it is something that happened in the house itself, told to the agents in a place; with
+    an `agent` it is what that one wrote to others.
     """
 
     place: PlaceId
@@ -74,6 +75,7 @@ class Heard:
     at: datetime
     metadata: Mapping[str, Any] = field(default_factory=dict)
     role: Role = "user"
+    agent: AgentId | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ def add_heard(tx: Tx, heard: Heard) -> MessageId:
     values: dict[str, Value] = {
         "id": message,
         "place_id": heard.place,
+        "agent_id": heard.agent,
         "person_id": heard.person,
         "speaker": speaker,
         "role": heard.role,

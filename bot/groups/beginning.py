@@ -16,6 +16,7 @@ from bot.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
 from bot.groups.stepping import Wanted
 from bot.groups.team import Team, team
 from bot.groups.voting import options_of
+from bot.groups.writing import STATUS as WRITTEN
 from bot.patrolling import is_patrol
 from memory import groups, messages
 from memory.audience import Scope
@@ -75,7 +76,8 @@ def beginning(
     heard = messages.by_ids(rows, [row.message for row in waiting if row.message is not None], Scope(head.audience))
     if is_patrol(head.place):
         return Beginning(Plan(_told(found, head)), replace(found, observers=()), alone=False)
-    if any(message.role == "system" for message in heard):
+    to_group = head.source == WRITTEN and "agent" not in head.payload
+    if not to_group and any(message.role == "system" for message in heard):
         return Beginning(Plan(_told(found, head)), found, alone=False)
     words = "\n".join(message.text for message in heard)
     state = groups.state(rows, found.group.id)

@@ -18,7 +18,7 @@ from bot.groups.team import Team, team
 from bot.kit import Kit
 from bot.reins import Reins
 from bot.turn import Standing, TurnRunner, run_part, standing
-from memory import agents, groups, inbox, outbox, turns
+from memory import agent_messages, agents, groups, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
 from memory.groups import Part, Run
@@ -209,6 +209,7 @@ class Conductor:
         def work(tx: Tx) -> None:
             self._kit.broker.withdraw(tx, turn.id, now)
             outbox.withdraw_pending(tx, turn.id)
+            agent_messages.withdraw(tx, turn.id, now)
             groups.drop_parts(tx, turn.id)
             groups.end(tx, turn.id, {}, now)
             inbox.finish(tx, turn.id, now)

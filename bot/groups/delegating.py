@@ -1,26 +1,24 @@
 """Giving a task to another member: who gets it, and why not; inside the transaction of the call."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bot.errors import ToolError
 from bot.groups.choosing import Candidate, delegate_to
+from bot.groups.guarding import TURN_BUDGET, budget_left, pair_rests, root_of, say_once
 from bot.groups.parting import begin_part
 from bot.groups.settings import Supervisor
 from bot.groups.stepping import Wanted
 from bot.groups.team import Team, team
 from bot.quoting import plain
 from bot.tools.base import Handed, Told
-from memory import events, groups, inbox, outbox, turns
+from memory import agent_messages, events, groups, inbox, turns
+from memory.agent_messages import Sent
 from memory.clock import to_text
 from memory.database import Rows, Tx
-from memory.ids import AgentId, TurnId, place_source
+from memory.ids import AgentId, TurnId
 from memory.turns import Turn
 
-TURN_BUDGET = 16
-"""Parts that one message may cause, so that agents who talk each other in circles come to an end."""
-PAIR_LIMIT, PAIR_COOLDOWN = 6, timedelta(seconds=60)
-"""Tasks between the same two agents, either way, within that time; then they have to wait."""
 MOST_HOPS = 3
 """Tasks that are put off by turns that were themselves put off."""
 
@@ -46,7 +44,7 @@ def hand_over(tx: Tx, task: Task, now: datetime) -> Handed | Told:
     if begun is not None:
         return Handed(begun.turn, settings.timeout)
     run = groups.run_of(tx, turn.id)
-    if not _budget_left(tx, turn, run, now):
+    if not budget_left(tx, turn, now):
         return Told(f"This message has caused {TURN_BUDGET} turns of agents: answer now with what you have.", ok=False)
     state, given = groups.state(tx, found.group.id), _given(tx, run)
     waiting = _chain(tx, turn)
@@ -58,8 +56,7 @@ def hand_over(tx: Tx, task: Task, now: datetime) -> Handed | Told:
     chosen = delegate_to(settings.strategy, able, task.text, given, state, run)
     if chosen is None:
         return _fall_back(tx, found, named or next(iter(free), None), task, now)
-    if groups.tasks_between(tx, turn.agent, chosen.agent, now - PAIR_COOLDOWN) >= PAIR_LIMIT:
-        _say_once(tx, turn, f"pair/{run}", now)
+    if pair_rests(tx, turn, chosen.agent, now):
         return Told(
             f"{chosen.name} and you have passed each other too many tasks: answer with what you have.", ok=False
         )
@@ -126,7 +123,7 @@ def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: d
         return Told(f"{who} {full}. Do it yourself.", ok=False)
     turn, hops = task.turn, _hops(tx, task.turn)
     if hops >= MOST_HOPS:
-        _say_once(tx, turn, f"hops/{turn.id}", now)
+        say_once(tx, turn, f"hops/{turn.id}", now)
         return Told("This task was put off too often. It is not done: say so in your answer.", ok=False)
     event = events.Event(
         source="task",
@@ -139,7 +136,10 @@ def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: d
         trust=turn.trust,
         payload={"agent": member.agent, "status": "task", "hops": hops + 1},
     )
-    events.add(tx, event, now)
+    row = events.add(tx, event, now)
+    if row is not None:
+        sent = Sent(row, root_of(tx, turn), turn.id, turn.agent, member.agent, found.group.id)
+        agent_messages.add(tx, sent, now)
     return Told(f"{who} {full}. {member.name} does it after this answer and says here what came of it.", ok=True)
 
 
@@ -147,17 +147,3 @@ def _hops(rows: Rows, turn: Turn) -> int:
     """How many tasks, each put off by the one before, led to this turn."""
     claimed = inbox.of_turn(rows, groups.run_of(rows, turn.id))
     return max((int(row.payload.get("hops", 0)) for row in claimed), default=0)
-
-
-def _budget_left(tx: Tx, turn: Turn, run: TurnId, now: datetime) -> bool:
-    """Whether the message may cause one more part; when not, that is said once where the answer is heard."""
-    if len(groups.parts(tx, run)) < TURN_BUDGET:
-        return True
-    _say_once(tx, turn, f"budget/{run}", now)
-    return False
-
-
-def _say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
-    text = "(I stopped the agents here: they kept giving each other tasks without coming to an end.)"
-    source = place_source(turn.place)
-    outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, source, text, turn.scope.audience, turn=turn.id), now)

@@ -41,7 +41,7 @@ class CoordTool:
     description = (
         "Arrange work with the other agents of your constellation: assign tasks and complete them, hand over to one "
         "agent or to anyone, and note decisions for all. The others learn of it in their next turn, as far as those "
-        "who hear them may know what is said here. It starts nobody: to have something answered now, say so instead."
+        "who hear them may know what is said here. It starts nobody: `send_message` has an agent or a group answer now."
     )
     arguments: type[Arguments] = CoordArguments
     caution = Caution(bound=("operation", "agent"))

@@ -7,7 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from bot.errors import ToolError
+from bot.groups.writing import Letter, agent_called, group_called, write
 from bot.packaging import package
+from bot.patrolling import is_patrol
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import activity, inbox, outbox
@@ -22,10 +24,13 @@ _LISTED = 10  # places named in an error
 
 
 class SendArguments(Arguments):
-    target_type: Literal["person", "channel"] = Field(
-        description="person: a direct message to the one you are talking to; channel: another place you know"
+    target_type: Literal["person", "channel", "agent", "group"] = Field(
+        description="person: a direct message to the one you are talking to; channel: another place you know; agent "
+        "or group: other agents, who take it up here after you"
     )
-    target: str = Field(default="", description='channel: the place\'s name, as "general" or "#general in Home"')
+    target: str = Field(
+        default="", description='channel: the place\'s name, as "general" or "#general in Home"; agent, group: its name'
+    )
     content: str = Field(min_length=1, description="what to say there, as plain text")
 
 
@@ -42,7 +47,8 @@ class _Target:
 class SendMessageTool:
     name = "send_message"
     description = (
-        "Send a message to another place, or privately to the person you are talking to. Not needed to answer: your "
+        "Send a message to another place, privately to the person you are talking to, or to other agents, who answer "
+        "here by themselves and do not report to you. Not needed to answer: your "
         "final text goes to where the newest message came from. What was said here is carried to people who did not "
         "hear it only when the person you are talking to agrees; they are asked, and you are told."
     )
@@ -54,6 +60,8 @@ class SendMessageTool:
 
     def work(self, tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
         turn = context.turn
+        if arguments.target_type in ("agent", "group"):
+            return _write(tx, context, arguments)
         target = _target(tx, context, arguments)
         place, source = target.place, target.source
         endpoint = self._endpoints.get(source)
@@ -87,6 +95,20 @@ class SendMessageTool:
         words = f"sent a message to {target.name}"
         activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, words, details), context.now)
         return Outcome(f"queued for {place}: it will be delivered as soon as this turn's step is stored")
+
+
+def _write(tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
+    """Let other agents take it up, in the same place and for the same ears."""
+    turn = context.turn
+    if is_patrol(turn.place):
+        raise ToolError("On patrol you write to no agents: leave them a task or a note with `coord`.")
+    called = agent_called if arguments.target_type == "agent" else group_called
+    to = called(tx, turn, arguments.target)
+    if problem := write(tx, Letter(turn, context.agent, arguments.content, context.message), to, context.now):
+        return Outcome(problem, ok=False)
+    details = {"messages": 1, "target": to.name}
+    activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, f"wrote to {to.name}", details), context.now)
+    return Outcome(f"{to.name} takes it up here as soon as people are answered")
 
 
 def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:

@@ -75,6 +75,7 @@ STRUCTURE = {
     "erasures": "numbers of what was erased, by the id of who wanted it; must outlive the erasing",
     "agent_groups": "what the owner configured",
     "group_members": "links",
+    "agent_messages": "numbers of rows: which agent wrote to which",
     "group_states": "whose turn is next, and when who was asked",
     "migration_checksums": "of the program",
     "shared_block_agents": "links, gone with their block",

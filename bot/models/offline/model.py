@@ -185,9 +185,9 @@ def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, .
 
 
 def _woken(request: Request) -> bool:
-    """Whether the agent was woken to look after things by itself, which no rule can: it stays silent."""
+    """Whether the agent is to look after things by itself, or another one wrote to it, which no rule can answer."""
     newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
-    return newest is not None and newest.event == "sleeptime"
+    return newest is not None and newest.event in ("sleeptime", "agent")
 
 
 def _decided(request: Request, language: Language) -> str:
