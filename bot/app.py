@@ -46,6 +46,7 @@ from bot.rates import Rates
 from bot.remembering import Remembering
 from bot.router import House, Router
 from bot.secrets import Redactor
+from bot.states import States
 from bot.steering import open_steering
 from bot.summaries import open_summaries
 from bot.summarising import Summarising
@@ -173,7 +174,8 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
         kit = _kit(ground)
         compactor = Compactor(ground.constellations, ground.house, kit)
         kit = replace(kit, shrink=compactor.shrink)
-        house = House(ground.house, ground.answering, kit, _owner_notices(config))
+        by_state = functools.partial(ground.answering.by_state, selves=kit.broker.terms.people.selves)
+        house = House(ground.house, ground.answering, kit, _owner_notices(config), by_state)
         router = Router(ground.constellations, {house.id: house}, house.id, ground.endpoints, _patience(config))
         ground.embedding.busy = lambda: router.busy
         desks = await _desks(ground, house, router)
@@ -239,6 +241,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         Folders(*store, ground.folder.path, clock),
         Facts(*store, people, clock, community.privacy.choices.withheld),
         open_summaries(config, approvals),
+        States(approvals),
         open_dreams(config, approvals, schedule, (kit.budgets, ground.thinking), lambda: router.busy),
     )
     open_patrols(config, approvals, schedule, kit.owner)

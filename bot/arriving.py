@@ -1,8 +1,9 @@
 """From a notification of a source to an arrival of the inbox."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from memory import events, messages, outbox
 from memory.audience import Scope, Trust
@@ -34,6 +35,23 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
         group=group if answerable else None,
         position=notification.position,
     )
+
+
+ByState: TypeAlias = Callable[[Rows, Arrival], GroupId | None]
+"""Which group is there for how the person of a message is now; None when the usual one answers."""
+
+
+def no_states(_rows: Rows, _arrival: Arrival) -> GroupId | None:
+    """No group is there for anybody's state."""
+    return None
+
+
+def settled(rows: Rows, arrival: Arrival, notification: Notification, by_state: ByState) -> Arrival:
+    """An arrival with the group that answers it for how its person is; as it is where somebody is named to answer."""
+    if arrival.group is None or arrival.person is None or arrival.kind != Kind.MESSAGE or notification.to:
+        return arrival
+    group = by_state(rows, arrival)
+    return arrival if group is None else replace(arrival, group=group)
 
 
 def _payload(notification: Notification) -> dict[str, Any]:

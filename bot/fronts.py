@@ -24,6 +24,7 @@ from bot.household import Household
 from bot.operations import Operations
 from bot.remembering import Remembering
 from bot.schedule import Schedule
+from bot.states import States
 from bot.steering import Steering
 from bot.summaries import Summaries
 from bot.talking import Talking
@@ -61,6 +62,7 @@ class Desks:
     folders: Folders
     facts: Facts
     summaries: Summaries
+    states: States
     dreams: Dreams
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
@@ -69,7 +71,7 @@ class Desks:
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
         house = (
             *(self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts),
-            *(self.summaries, self.dreams),
+            *(self.summaries, self.states, self.dreams),
         )
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 

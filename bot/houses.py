@@ -14,14 +14,17 @@ from bot.config.sections import Group as GroupSettings
 from bot.errors import ConfigError
 from bot.groups.addressing import addressed, mentioned_words, signed
 from bot.groups.settings import with_agents
+from bot.groups.states import Selves, group_for
 from bot.seeding import new_agent_id, seed_agent
 from memory import agents
 from memory.agents import Agent, Group, Member
+from memory.audience import Scope
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import AgentId, ConstellationId, GroupId, PersonId
+from memory.inbox import Arrival
 from memory.schemas import TEXT, dump_schema
 from sources.base import Place
 
@@ -35,6 +38,7 @@ _COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "
 @dataclass(frozen=True)
 class Answering:
     """Which group answers a message: the one that it speaks to by name, else the one that has a keyword of it, else
+    (`by_state`) the one that is there for how its person is, else
     that of the first of the place's bindings of which anything is said, else the default. Where "@name" is an agent who
     is not in that group, it is one that this agent speaks in.
 
@@ -63,6 +67,14 @@ class Answering:
         bindings = (str(place.id), *place.bindings, EVERYWHERE_ELSE)
         chosen = next((said[binding] for binding in bindings if binding in said), self.default)
         return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
+
+    def by_state(self, rows: Rows, said: Arrival, selves: Selves) -> GroupId | None:
+        """The group that is there for how who said something is now; None when the words say who is to answer."""
+        there = [group for group in self.groups if group.states]
+        if not there or said.person is None or self._called(said.text) or signed(said.text, list(self.names)):
+            return None
+        scope = Scope(said.place.audience, frozenset(said.place.within))
+        return group_for(rows, there, selves(said.person), scope)
 
     def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
         """The chosen group, unless an agent is spoken to who does not speak there but does in another."""
@@ -139,6 +151,7 @@ def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
         config=with_agents(settings.settings.model_dump(mode="json"), ids),
         description=settings.description,
         keywords=settings.keywords,
+        states=tuple(state.model_dump(exclude_defaults=True) for state in settings.states),
         mention=settings.mention,
     )
 
@@ -154,6 +167,7 @@ def group_section(rows: Rows, group: Group, answering: Answering) -> dict[str, A
         "members": [_member_section(names[member.agent], member) for member in group.members],
         "places": sorted(place for place, of in said.items() if of == group.id and place != EVERYWHERE_ELSE),
         "keywords": list(group.keywords),
+        **({"states": [state.get("said", dict(state)) for state in group.states]} if group.states else {}),
         "mention": group.mention,
         "default": elsewhere == group.id,
         "pattern": group.pattern,

@@ -49,6 +49,7 @@ WORDS = {
     "tasks": "tasks of yours",
     "events": "events of yours",
     "times": "your time zone and quiet hours",
+    "states": "words on how you are",
     "working": "what agents keep for some minutes from talks with you",
     "jobs": "times at which something is to be said to you",
     "activity": "notes of what agents did in talks with you",

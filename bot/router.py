@@ -15,7 +15,7 @@ from typing import TypeAlias
 import structlog
 
 from bot import signals
-from bot.arriving import ask_again, to_arrival, with_reaction
+from bot.arriving import ByState, ask_again, no_states, settled, to_arrival, with_reaction
 from bot.courier import Courier, Office
 from bot.kit import Kit
 from bot.lane import Lane, OpenPlaces, Patience, Written
@@ -54,6 +54,7 @@ class House:
     choose: ChooseGroup
     kit: Kit
     notices: Notices
+    by_state: ByState = no_states
 
     def group_of(self, notification: Notification) -> GroupId:
         """Who is to answer: the group that is talked to by name, else the one of the place."""
@@ -261,7 +262,8 @@ class Router:
             for arrival, notification in zip(arrivals, found, strict=True):
                 if arrival.kind == Kind.DELETE:
                     queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
-                accepted = self._take(tx, with_reaction(tx, arrival), clock())
+                decided = settled(tx, with_reaction(tx, arrival), notification, house.by_state)
+                accepted = self._take(tx, decided, clock())
                 signals.note_arrival(tx, arrival, accepted, clock())
                 queued |= ask_again(tx, arrival, accepted, house.group_of(notification), clock())
                 taken.append(accepted)
@@ -363,9 +365,8 @@ class Router:
             if place in couriers:
                 couriers[place].wake()
                 return
-            notices = house.notices
             tell = functools.partial(self.resume, house.id)
-            office = Office(house.kit.clock, notices, self._settled.pulse, tell, house.kit.broker.lost)
+            office = Office(house.kit.clock, house.notices, self._settled.pulse, tell, house.kit.broker.lost)
             courier = Courier(database, place, self._endpoints[source], office)
             couriers[place] = courier
             try:

@@ -71,6 +71,8 @@ class Group:
     description: str = ""
     keywords: tuple[str, ...] = ()
     """Words that bring a message to this group, wherever it was said."""
+    states: tuple[Mapping[str, Any], ...] = ()
+    """How a person is for whom it answers, each {"said"} or {"block", "field", ...}."""
     mention: bool = True
     """Whether a message that begins with the group's name comes to it."""
 
@@ -139,6 +141,7 @@ def _group_settings(group_: Group) -> dict[str, Value]:
         "pattern_type": group_.pattern,
         "pattern_config": json.dumps(dict(group_.config), ensure_ascii=False),
         "keywords": json.dumps(group_.keywords, ensure_ascii=False),
+        "states": json.dumps([dict(state) for state in group_.states], ensure_ascii=False),
         "mention": int(group_.mention),
     }
 
@@ -203,6 +206,7 @@ def group(rows: Rows, identifier: GroupId) -> Group:
         config=_parsed(row["pattern_config"]),
         description=row["description"],
         keywords=tuple(_parsed(row["keywords"])),
+        states=tuple(_parsed(row["states"])),
         mention=bool(row["mention"]),
     )
 

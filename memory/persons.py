@@ -25,6 +25,7 @@ from memory import (
     jobs,
     messages,
     outbox,
+    person_states,
     person_times,
     privacy,
     reminders,
@@ -84,6 +85,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("tasks", tasks, "tasks"),
     _store("events", appointments, "events"),
     _store("times", person_times, "person_times"),
+    _store("states", person_states, "person_states"),
     _store("working", working, "working_memory"),
     _store(
         "blocks",

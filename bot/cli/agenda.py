@@ -26,6 +26,18 @@ def add_agenda(app: typer.Typer, administer: Administer) -> None:
         administer(told("quiet", "", zone=zone, begin=begin, end=end), as_json)
 
 
+def add_state(app: typer.Typer, administer: Administer) -> None:
+    """Put `carina state` into the program."""
+
+    @app.command("state")
+    def state(
+        word: Annotated[str, typer.Argument(metavar="[STATE]", help='A word, as overwhelmed; "none" ends it.')] = "",
+        as_json: Json = False,
+    ) -> None:
+        """See or say how you are: a group can be there for that."""
+        administer(told("state", "", word=word), as_json)
+
+
 def _add_reminders(app: typer.Typer, administer: Administer) -> None:
     group = typer.Typer(help="Being told something at a time.")
     app.add_typer(group, name="remind")

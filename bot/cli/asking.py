@@ -23,6 +23,7 @@ from bot.houses import open_house
 from bot.notices import Notices
 from bot.operations import Operations
 from bot.remembering import Remembering
+from bot.states import States
 from bot.steering import open_steering
 from bot.summaries import open_summaries
 from bot.thinking import open_models
@@ -90,6 +91,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 Folders(constellations, house, folder.path, utc_now),
                 Facts(*store, utc_now, community.privacy.choices.withheld),
                 open_summaries(config, approvals),
+                States(approvals),
                 open_dreams(config, approvals, schedule, (kept, thinking)),
             )
             return await _handler(doors, operation)(**arguments)

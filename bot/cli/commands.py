@@ -12,7 +12,7 @@ import typer
 
 from bot import logs
 from bot.cli import administration, chatting, files, memory, serving, status, streams
-from bot.cli.agenda import add_agenda
+from bot.cli.agenda import add_agenda, add_state
 from bot.cli.agents import add_agents
 from bot.cli.backup import add_backup
 from bot.cli.bluesky import add_bluesky
@@ -362,6 +362,7 @@ add_init(app, _administer)
 add_budgets(app, _administer)
 add_bluesky(app, _administer)
 add_agenda(app, _administer)
+add_state(app, _administer)
 add_backup(app, _administer)
 add_folders(app, _administer)
 add_facts(app, _administer)

@@ -12,6 +12,7 @@ def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) ->
     """The problems of all groups, one line each; `agents` are the names of those that there are."""
     yield from _shared_places(file, groups)
     yield from _shared_keywords(file, groups)
+    yield from _shared_states(file, groups)
     for group in groups:
         key = f'{file}: groups["{group.name}"]'
         yield from _members(key, group, agents)
@@ -59,6 +60,16 @@ def _shared_keywords(file: str, groups: Sequence[Group]) -> Iterator[str]:
             if other != group.name:
                 both = f'"{other}" and "{group.name}"'
                 yield f'{file}: groups: found the keyword "{word}" in {both}; expected one group for each keyword'
+
+
+def _shared_states(file: str, groups: Sequence[Group]) -> Iterator[str]:
+    owners: dict[str, str] = {}
+    for group in groups:
+        for said in {state.said.casefold(): state.said for state in group.states if state.said}.values():
+            other = owners.setdefault(said.casefold(), group.name)
+            if other != group.name:
+                both = f'"{other}" and "{group.name}"'
+                yield f'{file}: groups: found the state "{said}" in {both}; expected one group for each state'
 
 
 def _members(key: str, group: Group, agents: Sequence[str]) -> Iterator[str]:

@@ -235,6 +235,7 @@ class Group(Section):
     members: tuple[patterns.Member, ...] = (patterns.Member(agent="Carina"),)
     places: tuple[PlaceName, ...] = ()
     keywords: tuple[Name, ...] = ()
+    states: tuple[patterns.State, ...] = ()
     mention: bool = True
     default: bool = False
     pattern: patterns.Pattern = "round_robin"
@@ -258,10 +259,11 @@ class Group(Section):
     @validate_model(mode="before")
     @classmethod
     def _begin(cls, given: Any) -> Any:
-        members = given.get("members") if isinstance(given, dict) else None
-        if not isinstance(members, list):
+        if not isinstance(given, dict):
             return given
-        return {**given, "members": [{"agent": each} if isinstance(each, str) else each for each in members]}
+        short = (("members", "agent"), ("states", "said"))  # a text stands for a table with that key
+        lists = [(key, name, given[key]) for key, name in short if isinstance(given.get(key), list)]
+        return given | {key: [{n: e} if isinstance(e, str) else e for e in found] for key, n, found in lists}
 
     @validate_model(mode="after")
     def _models_exist(self) -> "Group":

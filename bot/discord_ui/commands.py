@@ -33,7 +33,7 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/dream report` shows how that was tidied, `/dream waiting` what I guess of you and use only when you say yes.
 `/activity` shows what agents did lately, `/coord status` what they arranged, `/summary` earlier talk in short.
 `/context` shows what an agent has before its eyes here, `/agents` and `/groups list` who lives here.
-`/chat agent` and `/chat group` talk to one of them by name.
+`/chat agent` and `/chat group` talk to one of them by name. `/state` says how you are, for who answers you here.
 `/permits list` shows what waits for your yes; `/approve` and `/deny` answer it.
 `/link start` tells me that two accounts are both yours.
 `/remind me` tells you something at a time; `/tasks add` keeps what you want to do, `/events add` what is when, `/quiet`

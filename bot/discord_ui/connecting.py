@@ -26,6 +26,7 @@ from bot.discord_ui.outbox import install_outbox
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.schedule import install_backup, install_jobs
+from bot.discord_ui.states import install_states
 from bot.discord_ui.steering import install_steering
 from bot.discord_ui.summaries import install_summaries
 from bot.discord_ui.talking import install_groups, install_talking
@@ -101,6 +102,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_why(tree, desks.why, settings)
     install_memory(tree, desks.remembering, settings)
     install_people(tree, desks.community.admission)
+    install_states(tree, desks.states, settings)
     install_steering(tree, desks.steering, settings)
     install_jobs(tree, desks.schedule)
     install_backup(tree, desks.backups)

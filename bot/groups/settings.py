@@ -37,6 +37,29 @@ class Member(Table):
         return self
 
 
+class State(Table):
+    """How a person is, for a group that is there for it: `said` by `/state`, or a `field` of a block about them.
+
+    A field has a `value`, or a number `below` or `above` one. In the file a text is the same as a table with `said`.
+    """
+
+    said: str = Field(default="", max_length=40)
+    block: str = ""
+    field: str = ""
+    value: str = ""
+    below: float | None = None
+    above: float | None = None
+
+    @validate_model(mode="after")
+    def _complete(self) -> "State":
+        conditions = bool(self.value) + (self.below is not None) + (self.above is not None)
+        if bool(self.said) == bool(self.block or self.field) or (self.said and conditions):
+            raise ValueError("either said, or block and field")
+        if not self.said and not (self.block and self.field and conditions == 1):
+            raise ValueError("block and field together with one of value, below and above")
+        return self
+
+
 class RoundRobin(Table):
     """Members take turns. `skip_unavailable`: one that is archived or hibernated is passed over."""
 

@@ -195,7 +195,8 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         kit, houses = _kit(made, platform, events, compactors), dict[ConstellationId, House]()
         for name, places in {"home": (), **made.more}.items():
             identifier, answering = await _open_house(folder, name, made, constellations)
-            houses[identifier] = House(identifier, answering, kit, Notices(OWNERS_PLACE.id, SOURCE))
+            by_state = functools.partial(answering.by_state, selves=kit.broker.terms.people.selves)
+            houses[identifier] = House(identifier, answering, kit, Notices(OWNERS_PLACE.id, SOURCE), by_state)
             for place in places:
                 await constellations.bind(place, identifier, "test")
         default = next(iter(houses))

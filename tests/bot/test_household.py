@@ -223,6 +223,7 @@ PLANNING = """
 name = "Planning"
 members = ["Star", { agent = "Moon", role = "specialist", domain = "nights", capabilities = ["sleep"] }]
 keywords = ["plan"]
+states = ["planning", { block = "current_state", field = "energy", above = 7.5 }]
 pattern = "supervisor"
 [groups.supervisor]
 leader = "Star"
@@ -247,6 +248,15 @@ def test_patterns_roles_and_rules_go_out_and_in(here: Here, tmp_path: Path) -> N
     assert [each["role"] for each in rows(here, "group status Night")["members"]] == ["regular", "observer"]
     wrong = here("group add member Main Moon --role king")
     assert (wrong.returncode, 'role: found "king"' in wrong.stderr) == (1, True)
+
+
+def test_the_owner_says_how_they_are_at_the_terminal(here: Here, tmp_path: Path) -> None:
+    assert "You said nothing of how you are." in rows(here, "state")[0]["text"]
+    (tmp_path / "planning.toml").write_text(PLANNING, "utf-8")
+    assert here(f"group import {tmp_path / 'planning.toml'}").returncode == 0
+    assert "The group that is there for it answers what you say alone" in rows(here, "state planning")[0]["text"]
+    assert 'You said that you are "planning".' in rows(here, "state")[0]["text"]
+    assert "Taken back" in rows(here, "state none")[0]["text"]
 
 
 def test_what_several_patterns_need_is_checked_as_in_the_file(here: Here) -> None:

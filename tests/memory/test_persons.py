@@ -26,6 +26,7 @@ from memory import (
     jobs,
     messages,
     outbox,
+    person_states,
     person_times,
     persons,
     presence,
@@ -274,6 +275,7 @@ def lived(tx: Tx) -> None:
     reminders.add(tx, NewReminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
     appointments.add(tx, NewEvent(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
+    person_states.put(tx, ANN, own, SECRET, NOON)
     person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)
     by = working.By.of_turn(tx, running, None, NOON)
     working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
@@ -360,6 +362,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
         "tasks", "events", "activity", "coordination", "summaries", "working", "facts", "work",
+        "states",
     }  # fmt: skip
 
 

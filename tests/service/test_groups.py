@@ -30,6 +30,7 @@ name = "final"
 agents = ["Bee"]
 """,
     "voting": 'members = ["Ant", "Bee", "Cat"]\npattern = "voting"\n',
+    "calm": 'members = ["Cat"]\nstates = ["overwhelmed"]\n',
     "led": 'members = ["Ant", "Bee"]\npattern = "supervisor"\n[groups.supervisor]\nleader = "Ant"\n',
 }
 
@@ -135,3 +136,20 @@ async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answe
         ["create", "edit", "create", "delete"],
     ), "the second stage may be over before the message changes"
     assert len([each for each in room.from_bot if each.id > said.id]) == 1
+
+
+async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_they_take_it_back(
+    grouped: tuple[Town, dict[str, GuildChannel]],
+) -> None:
+    made, rooms = grouped
+    room = rooms["dynamic"]
+    done = await made.ana.command("state", {"state": "overwhelmed"}, room)
+    assert done.ephemeral
+    assert "The group that is there for it answers what you say here" in done.text
+    assert (await made.ask(made.ana, room, "my plant is dry")).content == "Cat speaking"
+    assert (await made.ask(made.olga, room, "my plant is dry")).content == "Bee speaking"
+    await made.service.kill()
+    await made.service.start()
+    assert (await made.ask(made.ana, room, "an invoice came")).content == "Cat speaking"
+    assert "Taken back" in (await made.ana.command("state", {"state": "none"}, room)).text
+    assert (await made.ask(made.ana, room, "an invoice came")).content == "Ant speaking"

@@ -105,6 +105,11 @@ def group(members: str, rest: str = "") -> str:
             + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nkeywords = ["plan"]\n',
             'found the keyword "plan" in "G" and "H"; expected one group for each keyword',
         ),
+        (
+            group('"Ant"', 'default = true\nstates = ["Sad"]\n')
+            + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nstates = ["sad"]\n',
+            'found the state "sad" in "G" and "H"; expected one group for each state',
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_refused_with_both_that_contradict_each_other(
