@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.config import Config
 from bot.config.exchange import read_agent, read_group, require_sound
+from bot.config.sections import TOOLS
 from bot.config.sections import Agent as AgentSettings
 from bot.config.sections import Block as BlockSettings
 from bot.config.sections import Group as GroupSettings
@@ -114,6 +115,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
     for settings in config.agents:
         seed_agent(tx, agent_row(settings, show_name=config.discord.show_names), now)
     _show_names(tx, now, shown=config.discord.show_names)
+    _renew_tools(tx, config, now)
     groups: dict[str, GroupId] = {}
     places: dict[str, GroupId] = {}
     for group in config.groups:
@@ -215,6 +217,19 @@ def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:
             agents.change_agent(tx, replace(agent, config={**agent.config, "show_name": name}), now)
 
 
+def _renew_tools(tx: Tx, config: Config, now: datetime) -> None:
+    """Let who has every tool have those that this version brings.
+
+    A list that stands in the file is an agent's own, also where it is the same as an earlier version's usual one.
+    """
+    own = {each.name: each.tools for each in config.agents if "tools" in each.model_fields_set}
+    for agent in agents.every_agent(tx):
+        if agent.usual_tools and own.get(agent.name) == agent.tools:
+            agents.change_agent(tx, replace(agent, usual_tools=False), now)
+        elif agent.usual_tools and agent.tools != TOOLS:
+            agents.change_agent(tx, replace(agent, tools=TOOLS), now)
+
+
 def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
     """An agent as its table in the configuration says; what has no column of its own goes into `config`."""
     said = settings.model_dump(mode="json", exclude=_COLUMNS)
@@ -226,6 +241,7 @@ def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
         model=settings.model,
         system_prompt=settings.system_prompt,
         tools=settings.tools,
+        usual_tools="tools" not in settings.model_fields_set,
         rules=tuple(rule.plain() for rule in settings.rules),
         config={
             **others,
@@ -244,7 +260,7 @@ def agent_section(agent: Agent) -> dict[str, Any]:
         **{key: value for key, value in said.items() if value},
         "system_prompt": agent.system_prompt,
         **others,
-        "tools": list(agent.tools),
+        **({} if agent.usual_tools else {"tools": list(agent.tools)}),
         "rules": [dict(rule) for rule in agent.rules],
         "blocks": [_without_defaults(block) for block in agent.config.get("blocks", ())],
     }

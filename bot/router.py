@@ -23,7 +23,7 @@ from bot.notices import Notices
 from bot.patrolling import is_patrol
 from bot.retrying import RETRY_SECONDS, until_stored
 from bot.transcript import queue_preview
-from memory import agent_messages, groups, inbox, outbox
+from memory import groups, inbox, outbox
 from memory.constellation import Constellations
 from memory.database import Database, Tx
 from memory.errors import StoreError

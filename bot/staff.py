@@ -81,6 +81,7 @@ class Staff:
             "status": agent.status,
             "groups": member_of,
             "file": self.beside_file(agent),
+            "tools": list(agent.tools),
             "settings": section,
             "toml": write_exchange([section]),
         }

@@ -33,6 +33,8 @@ class Agent:
     """Tool rules as configured, each {"rule", "tool", ...}."""
     status: Status = "active"
     """Who is archived never answers; what they remember stays."""
+    usual_tools: bool = False
+    """Whether `tools` is every tool there is: those that a later version brings come to it at its first start."""
     files: Literal["", "read", "read_write"] = ""
     """The most that it may do in any of the folders that it has."""
 
@@ -108,6 +110,7 @@ def _settings(agent: Agent) -> dict[str, Value]:
         "system_prompt": agent.system_prompt,
         "config": json.dumps(agent.config),
         "enabled_tools": json.dumps(agent.tools),
+        "usual_tools": int(agent.usual_tools),
         "tool_rules": json.dumps([dict(rule) for rule in agent.rules]),
     }
 
@@ -279,6 +282,7 @@ def _agent(row: Row) -> Agent:
         config=_parsed(row["config"]),
         rules=tuple(_parsed(row["tool_rules"])),
         status=row["status"],
+        usual_tools=bool(row["usual_tools"]),
         files=row["files"] or "",
     )
 

@@ -146,6 +146,8 @@ async def _show(config: Config, name: str, *, as_json: bool) -> None:
     found = await ask(config, "agent.show", name=name)
     groups = ", ".join(found["groups"]) or "none"
     head = [f"# {found['status']}; in the groups: {groups}; {found['file']}"]
+    if "tools" not in found["settings"]:
+        head.append(f"# every tool there is, also those of later versions: {', '.join(found['tools'])}")
     print_found(found, [*head, found["toml"].rstrip("\n")], as_json=as_json)
 
 

@@ -53,6 +53,29 @@ async def test_a_second_start_changes_nothing_and_adds_what_is_new(tmp_path: Pat
         assert len(await service.column("SELECT id FROM agent_groups")) == 2
 
 
+EARLIER = '["context", "recall", "search", "send_message"]'
+
+
+async def test_tools_of_a_later_version_reach_agents_that_were_given_no_list_of_their_own(tmp_path: Path) -> None:
+    toml = TWO.replace('You are Moon."', 'You are Moon."\ntools = ["context", "search"]')
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        await service.write(lambda tx: tx.run("UPDATE agents SET enabled_tools = ? WHERE name = 'Star'", (EARLIER,)))
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        assert {agent.name: agent.tools for agent in await service.read(everybody)} == {
+            "Star": TOOLS,
+            "Moon": ("context", "search"),
+        }
+
+
+async def test_a_list_in_the_file_is_an_agents_own_also_where_it_was_the_usual_one_once(tmp_path: Path) -> None:
+    toml = TWO.replace('You are Star."', f'You are Star."\ntools = {EARLIER}')
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        await service.write(lambda tx: tx.run("UPDATE agents SET usual_tools = 1"))  # as the migration sees it
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        star = next(agent for agent in await service.read(everybody) if agent.name == "Star")
+        assert (star.tools, star.usual_tools) == (("context", "recall", "search", "send_message"), False)
+
+
 async def test_blocks_for_each_audience_are_made_when_they_are_first_needed(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         labels = "SELECT label || ' ' || audience FROM memory_blocks WHERE label = 'human' ORDER BY audience"

@@ -1,6 +1,7 @@
 """Migrations: what a fresh, an older, a newer and an edited file come to, and what stands after an interruption."""
 
 import hashlib
+import json
 import shutil
 import stat
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory import migrations
-from memory.database import Rows, as_dict, connect, driver
+from memory.database import Rows, Tx, as_dict, connect, driver
 from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
 from memory.migrations import Kind, Migration, migrate, prepare, status
 
@@ -247,3 +248,20 @@ def test_what_the_disk_does_is_not_laid_to_the_file(
     with pytest.raises(DatabaseFull, match=why) as caught:
         migrations.status(tmp_path / "global.db", Kind.GLOBAL)
     assert "backup" not in str(caught.value)
+
+
+def test_who_has_the_list_that_agents_once_were_made_with_was_given_none_of_its_own(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = migrations.migrations(Kind.CONSTELLATION)
+    known(monkeypatch, *every[: next(at for at, each in enumerate(every) if each.name == "usual_tools")])
+    prepare(path, Kind.CONSTELLATION)
+    given = {"Star": ["context", "recall", "search", "send_message"], "Moon": ["search"], "Sun": []}
+    raw = connect(path)
+    for name, tools in given.items():
+        fields = dict.fromkeys(("model", "system_prompt", "created_at", "updated_at"), "")
+        Tx(raw).insert("agents", {**fields, "id": name, "name": name, "enabled_tools": json.dumps(tools)})
+    raw.close()
+    known(monkeypatch, *every)
+    migrate(path, Kind.CONSTELLATION, NOW)
+    assert ask(path, "SELECT name FROM agents WHERE usual_tools") == [("Star",)]
