@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
 from bot.quoting import estimate_tokens, plain
 from bot.results import past
-from memory import messages
+from memory import agent_messages, messages
 from memory.agents import Agent
 from memory.ids import AgentId
 from memory.summaries import Compaction
@@ -106,7 +106,7 @@ def _said(row: messages.Message) -> str:
 
 def heard(row: messages.Message) -> str:
     edited = " · edited" if row.edited_at else ""
-    if row.role == "system" and row.agent is None:
+    if row.role == "system" and row.source != agent_messages.SOURCE:
         return f"[system] {row.text}"
     when = row.created_at.isoformat(" ", "minutes")[:16] + " UTC"
     who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS

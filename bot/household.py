@@ -53,6 +53,7 @@ class Household:
             every = agents.every_agent(rows)
             return {
                 "agents": [each.name for each in every if each.status == "active"],
+                "hibernated": [each.name for each in every if each.status == "hibernated"],
                 "archived": [each.name for each in every if each.status == "archived"],
                 "groups": [each.name for each in agents.groups(rows)],
                 "waiting": inbox.counts(rows)["waiting"],

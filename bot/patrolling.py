@@ -83,6 +83,8 @@ def job_id(name: str) -> str:
 
 def _patrols(rows: Rows) -> Iterator[tuple[Agent, Mapping[str, Any]]]:
     for agent in agents.agents(rows):
+        if agent.status != "active":
+            continue
         for settings in agent.config.get("patrols", ()):
             yield agent, settings
 

@@ -3,7 +3,7 @@
 The configuration's file seeds agents that the database does not know; afterwards the database is the truth. So what is
 changed here wins over the file and lasts; `agent list` says where the two differ, and `agent import` with `replace`
 takes a file's word for an agent that exists. A change holds from the agent's next turn on. An archived agent never
-answers; its memory stays.
+answers; its memory stays. A hibernated one is asked nothing until it is woken, and ends what it is at.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from bot import patrolling
+from bot import patrolling, policy
 from bot.approving import Approvals
 from bot.community import Moved
 from bot.config import Agent as Section
@@ -20,9 +20,10 @@ from bot.config import Config
 from bot.config.exchange import read_agent, read_exchange, write_exchange
 from bot.errors import ConfigError, UserError
 from bot.houses import Answering, agent_row, agent_section, require_standing
+from bot.policy import Action, Approver
 from bot.seeding import ensure_own_blocks, seed_agent
 from memory import agents, groups, inbox, outbox, requests, turns
-from memory.agents import Agent
+from memory.agents import Agent, Status
 from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
 from memory.ids import TurnId
@@ -31,6 +32,9 @@ T = TypeVar("T")
 
 _SAVE = commit_point("staff.save")
 _ARCHIVE = commit_point("staff.archive")
+_SLEEP = commit_point("staff.sleep")
+
+_HOW = {"archived": "; `carina agent restore` brings it back", "hibernated": "; `carina agent wake` wakes it"}
 
 Listing: TypeAlias = list[dict[str, Any]]
 
@@ -53,6 +57,8 @@ class Staff:
             "agent.edit": self.edit,
             "agent.archive": self.archive,
             "agent.restore": self.restore,
+            "agent.hibernate": self.hibernate,
+            "agent.wake": self.wake,
             "agent.export": self.export,
             "agent.import": self.take_in,
         }
@@ -149,8 +155,8 @@ class Staff:
 
         def work(tx: Tx) -> Agent:
             agent = find_agent(tx, name)
-            if agent.status == "active":
-                raise UserError(f"{agent.name} is not archived")
+            if agent.status != "archived":
+                raise UserError(f"{agent.name} is not archived{_HOW.get(agent.status, '')}")
             agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
             self._plan(tx, now)
             return agent
@@ -158,6 +164,35 @@ class Staff:
         async with self._open() as database:
             agent = await database.write(_ARCHIVE, work, durable=True)
         return [{"agent": agent.name, "did": "answers again"}]
+
+    async def hibernate(self, name: str) -> Listing:
+        """Let an agent sleep: it ends what it is at, and is asked nothing more until it is woken."""
+        known = await self._let(name, "active", "hibernated")
+        return [{"agent": known, "did": "sleeps until it is woken: it ends what it is at, and is asked nothing more"}]
+
+    async def wake(self, name: str) -> Listing:
+        """Let a hibernated agent be asked again."""
+        return [{"agent": await self._let(name, "hibernated", "active"), "did": "answers again"}]
+
+    async def sleep_by(self, who: Approver, name: str, *, awake: bool) -> str:
+        """The same by somebody in charge. Raises UserError."""
+        policy.require(self.approvals.people, who, Action.STEER)
+        (done,) = await (self.wake(name) if awake else self.hibernate(name))
+        return f"{done['agent']} {done['did']}."
+
+    async def _let(self, name: str, of: Status, to: Status) -> str:
+        """Let an agent of one status have another; gives its name. Raises UserError for one that has a third."""
+
+        def work(tx: Tx) -> str:
+            agent, now = find_agent(tx, name), self.approvals.clock()
+            if agent.status != of:
+                raise UserError(f"{agent.name} is {agent.status}, not {of}{_HOW.get(agent.status, '')}")
+            agents.set_status(tx, agent.id, to, now)
+            self._plan(tx, now)
+            return agent.name
+
+        async with self._open() as database:
+            return await database.write(_SLEEP, work, durable=True)
 
     def beside_file(self, agent: Agent) -> str:
         """How an agent in the database stands to its table in the file."""

@@ -1,4 +1,4 @@
-"""What nobody answers, because every agent of the group is archived: it is set aside, and the owner is told."""
+"""What nobody answers, because no agent of the group is active: it is set aside, and the owner is told."""
 
 from datetime import datetime
 
@@ -23,8 +23,8 @@ def unattended(tx: Tx, rows: list[InRow], notices: Notices, now: datetime) -> bo
         return False
     inbox.set_aside(tx, rows, "nobody in the group answers", now)
     text = (
-        f"Nobody answers in {rows[0].place}: every agent of the group {group.name} is archived. "
-        "`carina agent restore NAME` brings one back; `/route` lets another group answer there."
+        f"Nobody answers in {rows[0].place}: every agent of the group {group.name} is archived or "
+        "hibernated. `carina agent restore NAME` or `wake NAME` brings one back; `/route` lets another group answer."
     )
     here = rows[0].place == notices.place  # who asks where notices are said is told each time
     key = str(rows[0].id) if here else f"{rows[0].place}/{now:%Y-%m-%d}"

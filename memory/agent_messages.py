@@ -11,6 +11,8 @@ from memory.clock import to_text
 from memory.database import Rows, Tx, Value
 from memory.ids import AgentId, GroupId, InboxId, PlaceId, TurnId
 
+SOURCE = "agent"
+"""Of the rows in the inbox and of their words."""
 _CAUSED = "SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id WHERE a.root_id = :root"
 
 

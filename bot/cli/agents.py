@@ -61,6 +61,16 @@ def _add_looking(group: typer.Typer, administer: Administer) -> None:
         """Let an archived agent answer again."""
         administer(told("agent.restore", "", name=name), as_json)
 
+    @group.command("hibernate")
+    def agent_hibernate(name: Name, as_json: Json = False) -> None:
+        """Let an agent sleep: it ends what it is at, and is asked nothing more."""
+        administer(told("agent.hibernate", "", name=name), as_json)
+
+    @group.command("wake")
+    def agent_wake(name: Name, as_json: Json = False) -> None:
+        """Let a hibernated agent be asked again."""
+        administer(told("agent.wake", "", name=name), as_json)
+
 
 def _add_making(group: typer.Typer, administer: Administer) -> None:
     @group.command("create")

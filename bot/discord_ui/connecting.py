@@ -19,7 +19,7 @@ from bot.discord_ui.coordinating import install_coordinating
 from bot.discord_ui.dreams import install_dreams
 from bot.discord_ui.facts import install_facts
 from bot.discord_ui.halting import install_halt
-from bot.discord_ui.house import install_house
+from bot.discord_ui.house import install_agent, install_house
 from bot.discord_ui.linking import install_link
 from bot.discord_ui.memory import install_memory
 from bot.discord_ui.outbox import install_outbox
@@ -111,6 +111,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_talking(tree, desks.talking, desks.desk, settings)
     install_groups(tree, desks.household.grouping, desks.approvals.people)
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
+    install_agent(tree, desks.household.staff)
     install_outbox(tree, desks.outbox)
     install_summaries(tree, desks.summaries, settings)
     install_dreams(tree, desks.dreams, settings)

@@ -1,4 +1,4 @@
-"""`/agents` and `/inbox`: who lives here, and what arrived and how it stands."""
+"""`/agents`, `/agent` and `/inbox`: who lives here and who sleeps, and what arrived and how it stands."""
 
 from typing import Any, TypeAlias
 
@@ -7,11 +7,13 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk
+from bot.discord_ui.answering import answer, defer
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.operations import Operations
 from bot.policy import Action, People
 from bot.rules import Rules
+from bot.staff import Staff
 from memory.agents import Agent
 
 Interaction: TypeAlias = discord.Interaction[Any]
@@ -41,9 +43,36 @@ def _agents(desk: Desk, people: People) -> Command:
     return command
 
 
+def install_agent(tree: app_commands.CommandTree[Any], staff: Staff) -> None:
+    """Put `/agent hibernate|wake` into the tree."""
+    group = app_commands.Group(name="agent", description="Letting an agent sleep, and waking it")
+    group.add_command(_sleep(staff, "hibernate", "Let an agent sleep: it is asked nothing until it is woken"))
+    group.add_command(_sleep(staff, "wake", "Let an agent that sleeps be asked again"))
+    tree.add_command(group)
+
+
+def _sleep(staff: Staff, name: str, description: str) -> Command:
+    @app_commands.command(name=name, description=description)
+    @app_commands.describe(agent="Which")
+    async def command(interaction: Interaction, agent: app_commands.Range[str, 1, 64]) -> None:
+        if await defer(interaction):
+            who = approver_of(interaction, "command")
+            await answer(interaction, staff.sleep_by(who, agent, awake=name == "wake"))
+
+    @command.autocomplete("agent")
+    async def complete(_interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
+        wanted = "hibernated" if name == "wake" else "active"
+        names = [str(each["agent"]) for each in await staff.listing() if each["status"] == wanted]
+        fitting = [each for each in names if typed.casefold() in each.casefold()]
+        return [app_commands.Choice(name=each[:100], value=each[:100]) for each in fitting[:25]]
+
+    return command
+
+
 def _agent_line(agent: Agent, desk: Desk, *, whole: bool) -> str:
     name = discord.utils.escape_markdown(agent.name)
     about = f": {discord.utils.escape_markdown(agent.description)}" if agent.description else ""
+    about = f" (hibernated){about}" if agent.status == "hibernated" else about
     if not whole:
         return f"- **{name}**{about}"
     tools = ", ".join(f"{tool} (asks first)" if tool in agent.consent else tool for tool in desk.tools_of(agent))

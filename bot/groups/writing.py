@@ -16,7 +16,7 @@ from memory.database import Rows, Tx
 from memory.ids import AgentId, MessageId, snowflakes
 from memory.turns import Turn
 
-STATUS = "agent"
+STATUS = agent_messages.SOURCE
 """What the payload of such a row says of itself, and the source of the row."""
 _NOBODY = "The message was not sent"
 

@@ -275,9 +275,27 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
     assert carina(tmp_path, "agent", "archive", "carina").returncode == 0
     silent = carina(tmp_path, "chat", "--once", "where is my dentist?")
     assert "Elm Street" not in silent.stdout
-    assert "every agent of the group Main is archived" in silent.stdout
+    assert "every agent of the group Main is archived or hibernated" in silent.stdout
     assert carina(tmp_path, "agent", "restore", "carina").returncode == 0
     assert "Elm Street" in carina(tmp_path, "chat", "--once", "where is my dentist?").stdout
+
+
+def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_path: Path) -> None:
+    assert rows(here, "agent hibernate Star")[0]["did"].startswith("sleeps until it is woken")
+    again = here("agent hibernate Star")
+    assert (again.returncode, "Star is hibernated, not active; `carina agent wake` wakes it" in again.stderr) == (
+        1,
+        True,
+    )
+    wrong = here("agent restore Star")
+    assert (wrong.returncode, "Star is not archived; `carina agent wake` wakes it" in wrong.stderr) == (1, True)
+    assert rows(here, "constellation status")["hibernated"] == ["Star"]
+    silent = carina(tmp_path, "chat", "--once", "hello")
+    assert "every agent of the group Main is archived or hibernated" in silent.stdout
+    assert rows(here, "agent wake Star") == [{"agent": "Star", "did": "answers again"}]
+    assert "Nobody answers" not in carina(tmp_path, "chat", "--once", "hello").stdout
+    wrong = here("agent wake Star")
+    assert (wrong.returncode, "Star is active, not hibernated" in wrong.stderr) == (1, True)
 
 
 async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_path: Path) -> None:
@@ -299,17 +317,19 @@ async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_pa
         await t.service.stop()
 
 
-@pytest.mark.parametrize("point", ["staff.save", "staff.archive", "grouping.save"])
+@pytest.mark.parametrize("point", ["staff.save", "staff.archive", "staff.sleep", "grouping.save"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_command_that_is_killed_did_all_or_nothing(tmp_path: Path, point: str, when: str) -> None:
     command = {
         "staff.save": ("agent", "create", "Nova", "--set", "model=offline"),
         "staff.archive": ("agent", "archive", "Carina"),
+        "staff.sleep": ("agent", "hibernate", "Carina"),
         "grouping.save": ("group", "create", "Night", "--member", "Carina"),
     }[point]
     look = {
         "staff.save": ("agent", "list", '"Nova"'),
         "staff.archive": ("agent", "list", '"archived"'),
+        "staff.sleep": ("agent", "list", '"hibernated"'),
         "grouping.save": ("group", "list", '"Night"'),
     }[point]
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0

@@ -81,6 +81,7 @@ EXEMPT = {
     # Owners' commands; `tests/bot/test_household.py` kills the program at each.
     "staff.save": "`carina agent create`, `edit` and `import`",
     "staff.archive": "`carina agent archive` and `restore`",
+    "staff.sleep": "`carina agent hibernate`, `wake` and `/agent`",
     "grouping.save": "`carina group create`, `import`, `add member` and `remove member`",
     # Only with budgets; `tests/service/test_budgets.py` kills the service with one.
     "budget.reserve": "sets aside what a call will cost",

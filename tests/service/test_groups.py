@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from tests.service.asking import refused
 from tests.service.towns import NO_MERGING, Town, town, until
 from tests.wire.discord import GuildChannel, Message
 from tests.wire.model import Answer, Call, Calls, Reply, Request, Slow, text_of
@@ -153,3 +154,17 @@ async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_the
     assert (await made.ask(made.ana, room, "an invoice came")).content == "Cat speaking"
     assert "Taken back" in (await made.ana.command("state", {"state": "none"}, room)).text
     assert (await made.ask(made.ana, room, "an invoice came")).content == "Ant speaking"
+
+
+async def test_who_is_let_sleep_is_asked_nothing_until_it_is_woken(
+    grouped: tuple[Town, dict[str, GuildChannel]],
+) -> None:
+    made, rooms = grouped
+    room = rooms["voting"]
+    refused(await made.ana.command("agent hibernate", {"agent": "Cat"}, room), "Only an admin may")
+    done = await made.olga.command("agent hibernate", {"agent": "cat"}, room)
+    assert done.text.startswith("Cat sleeps until it is woken")
+    assert "(hibernated)" in (await made.olga.command("agents", None, room)).text
+    assert "Votes: yes 2, no 0" in (await made.ask(made.ana, room, "shall we go?")).content
+    assert (await made.olga.command("agent wake", {"agent": "Cat"}, room)).text == "Cat answers again."
+    assert "Votes: yes 2, no 1" in (await made.ask(made.ana, room, "shall we go?")).content
