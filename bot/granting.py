@@ -11,6 +11,7 @@ from bot.approving import grant_data
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from bot.tools.base import Tool, Toolset
+from bot.tools.recall import OBSERVATIONS
 from memory import agents, grants
 from memory.agents import Agent
 from memory.audience import OWNER, Audience, Scope, parse_audience
@@ -31,7 +32,10 @@ _OWNER = Approver(PERSON, door="command line")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be allowed: a tool with arguments (JSON), or writing a block; for words of one audience."""
+    """What is to be allowed: a tool with arguments (JSON), or writing a block; for words of one audience.
+
+    Beside the tools, `observations` is reading what other members of the agent's groups stored (`recall`).
+    """
 
     agent: str
     audience: str
@@ -81,6 +85,9 @@ class Granting:
         if wanted.block:
             self._having(agent, "context", pattern)
             return Kind.EDIT, f"{agent.id}/{wanted.block}", pattern
+        if wanted.tool == OBSERVATIONS:
+            self._having(agent, "recall", pattern)
+            return Kind.TOOL, OBSERVATIONS, pattern
         tool = self._having(agent, wanted.tool, pattern)
         return Kind.TOOL, policy.subject(tool.name, tool.caution), pattern
 

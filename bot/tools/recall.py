@@ -1,25 +1,32 @@
 """`recall`: long-term entries that are found by search and never in context by themselves."""
 
+from datetime import timedelta
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from bot.errors import ToolError
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.found import entry_data, lines_of, place_data, uses_of
-from memory import archival, inbox
+from memory import agents, archival, inbox
 from memory.archival import NewEntry, Origin
+from memory.audience import Trust
 from memory.clock import to_text
 from memory.database import Rows, Tx
 from memory.following import forget_words
+from memory.requests import Kind, Need, require
 from memory.search import Domain, Query, search, searchable
 
 _LISTED = 20  # entries that a read without a label lists, and rows that a query finds
+OBSERVATIONS = "observations"
+"""What a lasting permission for that is called."""
+_LATELY, _OBSERVED = timedelta(hours=24), 50
 _SHOWN = 600  # characters of one row that was found
 
 
 class RecallArguments(Arguments):
-    operation: Literal["insert", "append", "read", "delete", "query", "categories"]
+    operation: Literal["insert", "append", "read", "delete", "query", "categories", "observations"]
     content: str = Field(default="", description="insert, append: the text to keep, in full sentences")
     label: str = Field(
         default="",
@@ -59,7 +66,8 @@ class RecallTool:
         "Keep things for the long term, outside your context: facts about people, decisions, plans, preferences. "
         "insert stores a new entry (the same words twice only strengthen it, words that go on extend it), append adds "
         "a line to one, read shows one or lists the newest, delete forgets one, query finds entries and what was said, "
-        "categories lists where entries are kept. Store one matter per entry, in words that will make sense in a year, "
+        "categories lists where entries are kept, observations what the others of your group stored in the last 24 "
+        "hours, with the owner's leave. Store one matter per entry, in words that will make sense in a year, "
         "naming who it is about."
     )
     arguments: type[Arguments] = RecallArguments
@@ -84,6 +92,8 @@ class RecallTool:
                 counted = archival.categories(tx, context.agent.id, context.turn.scope)
                 lines = [f"- {category}: {count}" for category, count in counted.items()]
                 return Outcome("\n".join(lines) or "No entry has a category here.", {"categories": counted})
+            case "observations":
+                return _observations(tx, context)
 
 
 def _origin(context: ToolContext) -> Origin:
@@ -102,6 +112,8 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
         metadata=arguments.metadata,
     )
     entry = archival.insert(tx, context.agent.id, new, context.now)
+    seen = archival.seen_of_others(tx, context.agent.id, context.turn.id)
+    entry = archival.take_along(tx, entry, seen, context.turn.id, context.now)
     data = entry_data(tx, entry, context.turn) | {"already": entry.reinforcement > 0}
     words = "it was known already and is stronger now" if entry.reinforcement else "stored"
     return Outcome(f"{words} as {entry.id}", data, (("entry", entry.id),))
@@ -116,6 +128,27 @@ def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
     data: list[dict[str, Any]] = [entry_data(tx, entry, context.turn) for entry in found]
     text = lines_of(data) or "Nothing is stored that may be used here."
     return Outcome(text, {"entries": data}, tuple(("entry", entry.id) for entry in found))
+
+
+def _observations(rows: Rows, context: ToolContext) -> Outcome:
+    """What other members of the group stored lately, for whom the owner lets read it."""
+    turn = context.turn
+    group = None if turn.group is None else agents.group(rows, turn.group)
+    others = [] if group is None else [each.agent for each in group.members if each.agent != context.agent.id]
+    if group is None or not others:
+        raise ToolError("Nobody else is in your group whose observations you could read.")
+    reason = f"{context.agent.name} wants to read what the others in the group {group.name} stored"
+    require(Need(Kind.TOOL, OBSERVATIONS, reason), context.permit)
+    noted = archival.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)
+    names = {agent: agents.agent(rows, agent).name for agent in others}
+    data = [{"by": names[agent], **entry_data(rows, entry, turn)} for agent, entry in noted]
+    text = "\n".join(f"{each['by']} stored:\n{lines_of([each])}" for each in data)
+    return Outcome(
+        text or "The others stored nothing in the last 24 hours that may be used here.",
+        {"observations": data},
+        tuple(("entry", entry.id) for _agent, entry in noted),
+        trust=min((entry.trust for _agent, entry in noted), default=Trust.SYSTEM),
+    )
 
 
 def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:

@@ -16,7 +16,16 @@ from memory.archival.entries import (
 )
 from memory.archival.journal import By
 from memory.archival.persons import count_person, erase_person, export_person
-from memory.archival.reading import by_ids, categories, derived_messages, family_of, latest, read
+from memory.archival.reading import (
+    by_ids,
+    categories,
+    derived_messages,
+    family_of,
+    latest,
+    noted_by,
+    read,
+    seen_of_others,
+)
 from memory.archival.storing import (
     any_to_purge,
     append,
@@ -29,6 +38,7 @@ from memory.archival.storing import (
     restore,
     retire,
     store,
+    take_along,
 )
 
 __all__ = [
@@ -52,6 +62,7 @@ __all__ = [
     "insert",
     "is_category",
     "latest",
+    "noted_by",
     "purge",
     "put",
     "put_back",
@@ -59,6 +70,8 @@ __all__ = [
     "remove",
     "restore",
     "retire",
+    "seen_of_others",
     "store",
+    "take_along",
     "to_entry",
 ]

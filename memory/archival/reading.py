@@ -9,7 +9,7 @@ from memory.audience import Scope
 from memory.clock import to_text
 from memory.database import Rows
 from memory.errors import EntryNotFound
-from memory.ids import AgentId, EntryId, MessageId, PersonId
+from memory.ids import AgentId, EntryId, MessageId, PersonId, TurnId
 
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"
 WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
@@ -75,6 +75,29 @@ def latest(
         (agent, *parameters, *whose, *moment, max(limit, 0)),
     )
     return [to_entry(row) for row in found]
+
+
+def noted_by(
+    rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetime, limit: int
+) -> list[tuple[AgentId, Entry]]:
+    """What these agents stored since then and the scope may know, newest first, each with who stored it.
+
+    For one agent that was allowed to read others' entries.
+    """
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE} "
+        f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT ?",
+        (json.dumps(list(agents)), *parameters, to_text(since), max(limit, 0)),
+    )
+    return [(AgentId(row["agent_id"]), to_entry(row)) for row in found]
+
+
+def seen_of_others(rows: Rows, agent: AgentId, turn: TurnId) -> list[Entry]:
+    """The entries of other agents that a turn was shown: what it stores now may hold their words."""
+    sql = """SELECT e.* FROM turn_uses u JOIN archival_entries e ON e.id = u.row_id
+             WHERE u.turn_id = ? AND u.kind = 'entry' AND e.agent_id <> ? ORDER BY e.n"""
+    return [to_entry(row) for row in rows.all(sql, (turn, agent))]
 
 
 def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:

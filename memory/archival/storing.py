@@ -86,6 +86,16 @@ def put(tx: Tx, entry: Entry) -> Entry:
     return to_entry(row)
 
 
+def take_along(tx: Tx, entry: Entry, sources: Sequence[Entry], turn: TurnId | None, now: datetime) -> Entry:
+    """Let an entry belong to whoever's words these sources hold too: it goes when one of their messages does."""
+    if not sources:
+        return entry
+    people = dict.fromkeys([*entry.people, *(person for each in sources for person in each.people)])
+    messages = dict.fromkeys([*entry.messages, *(message for each in sources for message in each.messages)])
+    trust = min(entry.trust, *(each.trust for each in sources))
+    return store(tx, replace(entry, people=tuple(people), messages=tuple(messages), trust=trust), turn, now)
+
+
 def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, now: datetime) -> Entry:
     """Add a line to an entry that the turn's scope may use.
 
