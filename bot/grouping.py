@@ -79,11 +79,12 @@ class Grouping:
 
         def read(rows: Rows) -> dict[str, Any]:
             group = find_group(rows, name)
+            names = {str(each.id): each.name for each in agents.every_agent(rows)}
             return {
                 "group": group.name,
                 "pattern": group.pattern,
                 "members": [self._member(agents.agent(rows, each.agent), each) for each in group.members],
-                "state": groups.state(rows, group.id),
+                "state": _with_names(groups.state(rows, group.id), names),
             }
 
         return await self._read(read)
@@ -184,6 +185,14 @@ class Grouping:
     async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.approvals.constellations.use(self.approvals.house) as database:
             return await database.read(read)
+
+
+def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """What a pattern keeps, with agents by name."""
+    return {
+        names.get(key, key): _with_names(value, names) if isinstance(value, Mapping) else value
+        for key, value in kept.items()
+    }
 
 
 def _comparable(section: Section) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from bot.config.values import (
     check_url,
     check_zone,
 )
+from bot.contradictions import contradiction
 from bot.groups import settings as patterns
 from bot.policy import Asks
 from bot.rules import ToolRule
@@ -226,6 +227,8 @@ class Agent(Section):
             if unknown := [name for name in unknown if name not in FOLDER_TOOLS]:
                 known = ", ".join(self.tools)
                 raise ValueError(f'rules that name tools of this agent ({known}), not "{unknown[0]}"')
+        if against := contradiction(self.rules):
+            raise ValueError(against)
         return self
 
 
@@ -345,7 +348,6 @@ class ScheduleSettings(Section):
     """When the house does its own work, and whose clocks are meant where a person said nothing of theirs."""
 
     zone: Annotated[str, AfterValidator(check_zone)] = ""
-
     backups_kept: int = Field(default=7, ge=1, le=1_000)
     summaries: bool = True
 

@@ -259,6 +259,12 @@ def test_the_owner_says_how_they_are_at_the_terminal(here: Here, tmp_path: Path)
     assert "Taken back" in rows(here, "state none")[0]["text"]
 
 
+def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_path: Path) -> None:
+    assert here("group add member Main Moon").returncode == 0
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert list(rows(here, "group status Main")["state"]["used"]) == ["Star"]
+
+
 def test_what_several_patterns_need_is_checked_as_in_the_file(here: Here) -> None:
     assert rows(here, "agent show Star")["groups"] == ["Main"]
     done = here("group create Day --set places=discord:8")

@@ -9,6 +9,9 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
+from bot.config import load_config
+from bot.contradictions import contradiction
+from bot.errors import ConfigError
 from bot.models.base import Answer, Call, Request, UserMessage
 from bot.rules import RuleName, Rules, ToolRule
 from memory.turns import Step
@@ -172,6 +175,59 @@ def test_the_documentation_names_every_rule_and_no_other() -> None:
     text = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8")
     table = text.partition("| rule | needs | what holds |")[2].partition("\n\n")[0]
     assert re.findall(r"(?m)^\| `(\w+)` \|", table) == list(get_args(RuleName))
+
+
+PRECEDING, FOLLOWING = "requires_preceding", "requires_following"
+APART = rule("exclusive_groups", groups=[["a"], ["b"]])
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ([rule("continue_loop", "a"), rule("exit_loop", "a")], 'continue_loop of "a" with exit_loop of "a"'),
+        ([rule("exit_loop", "a"), rule(FOLLOWING, "a", tools=["b"])], "nothing can follow a call that ends the turn"),
+        ([rule("start_constraint", "a"), rule(PRECEDING, "a", tools=["b"])], "before what comes first"),
+        ([rule("cooldown", "a", seconds=60), rule("periodic", "a", seconds=30)], "every 30 seconds and rest for 60"),
+        ([rule("allowed_operations", "a", operations=[each]) for each in ("x", "y")], "are named once"),
+        ([rule(PRECEDING, "a", tools=["b"]), rule(PRECEDING, "b", tools=["a"])], "each of a, b must come before"),
+        ([rule(PRECEDING, "a", tools=["a"])], "each of a must come before the other"),
+        (
+            [rule(FOLLOWING, one, tools=[other]) for one, other in ("ab", "bc", "ca")],
+            'requires_following of "a" with requires_following of "c": each of a, b, c must come after',
+        ),
+        ([APART, rule(PRECEDING, "a", tools=["b"])], '"a" and "b" must be called in one turn and may not be'),
+        ([APART, *(rule("required_before_exit", each) for each in "ba")], "exclusive_groups of [a], [b] with"),
+    ],
+)  # fmt: skip
+def test_rules_that_contradict_each_other_are_named_both(rules: list[ToolRule], told: str) -> None:
+    assert told in contradiction(rules)
+
+
+def test_an_agent_with_such_rules_is_refused_at_load(tmp_path: Path) -> None:
+    circle = [("search", "recall"), ("recall", "search")]
+    tables = "".join(
+        f'[[agents.rules]]\nrule = "requires_preceding"\ntool = "{one}"\ntools = ["{other}"]\n' for one, other in circle
+    )
+    (tmp_path / "carina.toml").write_text(f'[[agents]]\nname = "Star"\n{tables}', "utf-8")
+    told = 'requires_preceding of "search" with requires_preceding of "recall": each of search, recall must come before'
+    with pytest.raises(ConfigError, match=told):
+        load_config({}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [rule("exit_loop", "*"), rule("continue_loop", "a")],
+        [rule("start_constraint", "a"), rule("start_constraint", "b")],
+        [rule(PRECEDING, "a", tools=["b"]), rule(PRECEDING, "b", tools=["c"]), rule(PRECEDING, "a", tools=["c"])],
+        [rule("cooldown", "a", seconds=30), rule("periodic", "a", seconds=30)],
+        [rule("exclusive_groups", groups=[["a", "b"], ["c"]]), rule(PRECEDING, "a", tools=["b"])],
+        [APART, rule("required_before_exit", "a"), rule("required_before_exit_if", "b", tools=["c"])],
+        [rule("max_calls", "a", count=1), rule("max_calls", "*", count=9)],
+    ],
+)
+def test_rules_that_can_be_kept_together_are_let_be(rules: list[ToolRule]) -> None:
+    assert contradiction(rules) == ""
 
 
 @pytest.mark.parametrize(
