@@ -26,7 +26,7 @@ from bot.seeding import ensure_blocks
 from bot.spaces import reference_blocks
 from bot.turn import Standing, run_part
 from bot.unattended import unattended
-from memory import agent_messages, agents, groups, inbox, outbox, presence, turns
+from memory import agent_messages, agents, groups, inbox, outbox, presence, tries, turns
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.called import place_named
 from memory.database import Database, Rows, Tx
@@ -205,22 +205,28 @@ class Lane:
             await self._not_begun(head, self._words(error))
             return None
         error_text = head.last_error or "the service died at every try"
-        if self._counted == turn:
-            self._counted = None
-        elif head.attempts >= self._patience.attempts:  # every try so far ended with the process
+        counted = self._counted == turn
+        if head.attempts >= self._patience.attempts and not counted:  # every try so far ended with the process
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._kit.clock()))
             return None
-        elif not await self._db.write(_ATTEMPT, lambda tx: self._attempt(tx, head, turn, error_text)):
-            return None
-        return _Begun(turn)
+        # Also where nothing is counted: while the database takes no writes, no model is asked.
+        goes_on = await self._db.write(
+            _ATTEMPT, lambda tx: self._attempt(tx, head, turn, "" if counted else error_text)
+        )
+        self._counted = None
+        return _Begun(turn) if goes_on else None
 
     def _attempt(self, tx: Tx, head: InRow, turn: TurnId, error: str) -> bool:
-        """Count another try at a turn; False when its rows were taken apart instead, as after any two failures."""
+        """Count another try at a turn, `error` being what became of the one before; without one it was none.
+
+        False when its rows were taken apart instead, as after any two failures.
+        """
         now = self._kit.clock()
-        if head.attempts >= self._patience.apart_after and len(inbox.of_turn(tx, turn)) > 1:
+        if error and head.attempts >= self._patience.apart_after and len(inbox.of_turn(tx, turn)) > 1:
             self._take_apart(tx, turn, error, now)
             return False
-        inbox.count_attempt(tx, turn)
+        if error:
+            tries.count_attempt(tx, turn)
         recovery.take_up(tx, turn, now)
         return True
 
@@ -245,7 +251,7 @@ class Lane:
         due = now + timedelta(seconds=self._wait(head.attempts + 1))
 
         def work(tx: Tx) -> None:
-            inbox.not_begun(tx, head.id, error, due, dead=dead, now=now)
+            tries.not_begun(tx, head.id, error, due, dead=dead, now=now)
             if dead:
                 self._notices.tell_owner(tx, f"dead/inbox/{head.id}", self._epitaph(tx, error, head.audience), now)
 
@@ -282,7 +288,7 @@ class Lane:
 
     async def _spare(self, turn: TurnId) -> None:
         """A try that was stopped in good order, by a halt or the end of the service, was none."""
-        await self._db.write(_SPARE, lambda tx: inbox.uncount_attempt(tx, turn))
+        await self._db.write(_SPARE, lambda tx: tries.uncount_attempt(tx, turn))
 
     async def _failed(self, turn: TurnId, error: str) -> None:
         now = self._kit.clock()
@@ -298,14 +304,14 @@ class Lane:
         self._kit.watch(events.Failed(turn, self._place, again))
 
     def _postpone(self, tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
-        inbox.postpone(tx, turn, error, due)
+        tries.postpone(tx, turn, error, due)
         if apart:
             self._take_apart(tx, turn, error, now)
 
     def _take_apart(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         """End a turn of several rows; each gets one of its own, so that one bad row fails alone."""
         recovery.keep(tx, turn, "failed", now)
-        inbox.separate(tx, turn)
+        tries.separate(tx, turn)
         turns.end(tx, turn, "failed", now, error)
         outbox.withdraw_pending(tx, turn)
         self._kit.broker.withdraw(tx, turn, now)
@@ -313,8 +319,8 @@ class Lane:
     def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         """Give up the rows of a turn that had all their tries; what joined it later has more."""
         recovery.keep(tx, turn, "failed", now)
-        inbox.separate(tx, turn, self._patience.attempts)
-        inbox.bury(tx, turn, error, now)
+        tries.separate(tx, turn, self._patience.attempts)
+        tries.bury(tx, turn, error, now)
         turns.end(tx, turn, "failed", now, error)
         self._kit.broker.withdraw(tx, turn, now)
         audience = found.scope.audience if (found := turns.get(tx, turn)) else OWNER
@@ -360,7 +366,7 @@ def begin_turn(tx: Tx, rows: list[InRow], now: datetime, near: Mapping[str, floa
     turn = replace(turn, blocks=asking.blocks if asking is not None else reference_blocks(tx, turn, rows, now))
     turns.begin(tx, turn)
     inbox.claim(tx, rows, turn.id)
-    inbox.count_attempt(tx, turn.id)
+    tries.count_attempt(tx, turn.id)
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
     if not is_patrol(turn.place):  # who goes on patrol is away from people all the same
         presence.came(tx, turn, now)

@@ -13,13 +13,13 @@ from pydantic import model_validator as validate_model
 from bot.config.bluesky import BlueskySettings
 from bot.config.dreams import Dreams
 from bot.config.mcp import McpServer, ServerName, is_foreign
+from bot.config.patrols import Patrol
 from bot.config.section import Section
 from bot.config.spending import Budgets
 from bot.config.values import (
     OFFLINE,
     BlockType,
     DiscordId,
-    FileName,
     Label,
     Mode,
     ModelName,
@@ -30,7 +30,6 @@ from bot.config.values import (
     Seconds,
     TemplateName,
     ToolName,
-    check_cron,
     check_merge,
     check_model,
     check_own_embedding,
@@ -167,21 +166,6 @@ def default_blocks(name: str) -> tuple[Block, ...]:
         Block(label="human", description=human, char_limit=2000),
         Block(label="scratchpad", description=scratchpad, type="working", pinned=True),
     )
-
-
-class Patrol(Section):
-    """What an agent goes through by itself at its times: a text, or a file that the owner writes."""
-
-    name: Label = "heartbeat"
-    cron: Annotated[str, AfterValidator(check_cron)] = "*/30 * * * *"
-    task: str = Field(default="", max_length=8_000)
-    file: FileName = ""
-
-    @validate_model(mode="after")
-    def _one_checklist(self) -> "Patrol":
-        if bool(self.task.strip()) == bool(self.file):
-            raise ValueError("a checklist: either its text as task, or the name of its file in patrols/ as file")
-        return self
 
 
 class Agent(Section):

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import AsyncMock, patch
 
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
@@ -22,7 +23,7 @@ from bot.erasing import Eraser
 from bot.events import TurnEvent
 from bot.houses import Answering, open_house
 from bot.kit import Kit, Limits, OwnersSide, words_alone
-from bot.lane import Patience
+from bot.lane import Lane, Patience
 from bot.mcp.opening import NoServers, Servers
 from bot.models.base import Model
 from bot.notices import Notices
@@ -106,6 +107,8 @@ class Service:
     events: list[TurnEvent]
     logs: list[EventDict]
     crashed: bool = False
+    hurried: bool = False
+    """Whether it ends in good order, but without waiting for turns."""
 
     @property
     def model(self) -> ScriptedModel:
@@ -221,7 +224,10 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
                 yield service
             finally:
                 compacting.cancel()
-                if not service.crashed:
+                if service.crashed:
+                    after = patch.object(Lane, "_spare", AsyncMock())  # who is dead writes nothing
+                    stack.enter_context(after)
+                elif not service.hurried:
                     await router.drain(5)
                 router.stop()
 

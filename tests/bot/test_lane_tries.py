@@ -75,7 +75,7 @@ async def test_orderly_stops_use_no_tries_up(tmp_path: Path) -> None:
             if platform is None:
                 service.hear(said("hello", 1))
             await held.begun.wait()
-            service.crashed = True  # nothing is waited for: turns are cancelled, as when the time for the end is up
+            service.hurried = True  # turns are cancelled, as when the time for the end is up
         platform = service.platform
     async with running(tmp_path, Setting(ScriptedModel(says("At last.")), platform=platform)) as service:
         await service.settled()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memory import inbox, turns
+from memory import inbox, tries, turns
 from memory.audience import Audience, Scope, Trust
 from memory.database import Tx, driver
 from memory.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
@@ -71,6 +71,6 @@ def begun(tx: Tx, *rows: InRow, **change: Any) -> Turn:
     turn = replace(plain, **change)
     turns.begin(tx, turn)
     inbox.claim(tx, list(rows), turn.id)
-    inbox.count_attempt(tx, turn.id)
+    tries.count_attempt(tx, turn.id)
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], NOON)
     return turn

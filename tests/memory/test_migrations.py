@@ -244,7 +244,7 @@ def test_what_the_disk_does_is_not_laid_to_the_file(
         raise driver.OperationalError("disk I/O error")
 
     monkeypatch.setattr(migrations, "connect", refused)
-    monkeypatch.setattr(migrations.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, free))
     with pytest.raises(DatabaseFull, match=why) as caught:
         migrations.status(tmp_path / "global.db", Kind.GLOBAL)
     assert "backup" not in str(caught.value)
