@@ -152,22 +152,6 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         ruling = await desks.approvals.answer(request, Approver(person, name, door=NAME), verdict)
         return "" if ruling.counted else ruling.words
 
-    async def heard(uri: str) -> tuple[str, PlaceId] | None:
-        async with constellations.use(house) as database:
-            found = await database.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
-        return None if found is None or found.external_id is None else (found.external_id, found.place)
-
-    async def noted(acts: Sequence[Act]) -> None:
-        def work(tx: Tx) -> None:
-            for each in acts:
-                event = activity.NewEvent(
-                    activity.Kind.NOTABLE, each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
-                )
-                activity.note(tx, event, each.at)
-
-        async with constellations.use(house) as database:
-            await database.write(_ACTS, work)
-
     return Wiring(
         seen=seen,
         pass_over=pass_over,
@@ -186,12 +170,33 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         set_stream_mark=functools.partial(desks.desk.set_mark, _STREAM_MARK),
         acts_mark=functools.partial(desks.desk.mark, _ACTS_MARK),
         set_acts_mark=functools.partial(desks.desk.set_mark, _ACTS_MARK),
-        noted=noted,
-        heard=heard,
+        noted=functools.partial(_noted, desks),
+        heard=functools.partial(_heard, desks),
         paused=lambda: desks.steering.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,
     )
+
+
+async def _heard(desks: Desks, uri: str) -> tuple[str, PlaceId] | None:
+    """The message that a post became, and where."""
+    async with desks.operations.constellations.use(desks.operations.house) as database:
+        found = await database.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
+    return None if found is None or found.external_id is None else (found.external_id, found.place)
+
+
+async def _noted(desks: Desks, acts: Sequence[Act]) -> None:
+    """Likes, reposts and follows among what happens."""
+
+    def work(tx: Tx) -> None:
+        for each in acts:
+            event = activity.NewEvent(
+                activity.Kind.NOTABLE, each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
+            )
+            activity.note(tx, event, each.at)
+
+    async with desks.operations.constellations.use(desks.operations.house) as database:
+        await database.write(_ACTS, work)
 
 
 def settings_of(config: Config) -> BlueskySettings:
