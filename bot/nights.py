@@ -129,8 +129,9 @@ class Nights:
         except StoreError as error:
             return _item(what, "left", str(error))
         counted = f"{plan.removed} characters went, {plan.restored} came back"
-        if plan.lost:
-            return _item(what, "partly", f"{counted}; {len(plan.lost)} places were changed since and stay as they are")
+        if plan.lost or plan.kept:
+            changed = [f"{len(plan.lost)} places were changed since and stay as they are"] * bool(plan.lost)
+            return _item(what, "partly", "; ".join([counted, *changed, *plan.kept]))
         return _item(what, "taken back", counted)
 
     def _entries(self, tx: Tx, noted: Sequence[Noted]) -> list[dict[str, Any]]:

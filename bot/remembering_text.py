@@ -96,6 +96,7 @@ def done_data(done: Done) -> dict[str, Any]:
         "restored": done.plan.restored,
         "not_restored": list(done.plan.lost),
         "gone_already": list(done.plan.gone),
+        "kept": list(done.plan.kept),
     }
 
 
@@ -112,6 +113,8 @@ def done_text(name: str, done: Mapping[str, Any]) -> str:
         )
     if gone:
         lines.append("Others had removed already: " + "; ".join(f"“{_excerpt([x])}”" for x in gone))
+    if done["kept"]:
+        lines.append("Left as it is: " + "; ".join(done["kept"]))
     return "\n".join(lines)
 
 

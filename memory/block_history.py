@@ -4,30 +4,39 @@ What goes back is always a new change, made by whoever asked for it. An agent's 
 edits (`memory.blocks`); a person's through `Hand`, under the person's own rights.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
 
 from memory import activity
 from memory.activity import Kind, NewEvent
 from memory.audience import Scope, Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
 from memory.block_rows import archives_of, load_block
-from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block
+from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
 from memory.changes import Change, Deed, Note, Stamp, Writer, difference, person_writer
 from memory.clock import from_text, to_text
-from memory.containers import put_back
+from memory.containers import amend, held, put_back
 from memory.database import Rows, Tx
 from memory.document import BlockDocument
 from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import BlockId, PersonId
 from memory.merging import write_seen
-from memory.past import Past, past_of
+from memory.parts import Amends
+from memory.past import Archive, Past, past_of
 from memory.weave import Plan
 
-Edit: TypeAlias = Callable[[Callable[[BlockDocument], None]], Block]
-"""A door to one block: makes the edits under somebody's rights, within its limits, as one change."""
+
+@dataclass(frozen=True)
+class Edit:
+    """A door to one block: makes the edits under somebody's rights, within its limits, as one change."""
+
+    make: Callable[[Callable[[BlockDocument], None]], Block]
+    archives: Callable[[], Sequence[Archive]]
+    """What is kept of the block beside its document."""
+
+    def __call__(self, change: Callable[[BlockDocument], None]) -> Block:
+        return self.make(change)
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,10 @@ def past_of_block(rows: Rows, block: BlockId) -> Past:
 
 def by_agent(tx: Tx, author: Author, label: str) -> Edit:
     """An agent's door, under the block's permission; may raise ApprovalNeeded, and what edits raise."""
-    return lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document))
+    return Edit(
+        lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document)),
+        lambda: archives_of(tx, find_block(tx, author.agent, label, author.scope).id),
+    )
 
 
 def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
@@ -100,7 +112,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
         return block._replace(content=text, trust=trust, updated_at=from_text(to_text(hand.now)))
 
-    return edit
+    return Edit(edit, lambda: archives_of(tx, block.id))
 
 
 def _not_theirs(block: Block) -> str:
@@ -132,7 +144,10 @@ def roll_back(rows: Rows, edit: Edit, block: BlockId, version: int) -> Done:
         past = past_of(document)
         if document.structured:
             past.require(version)
-            plans.append(_set_back(document, version))
+            plan = _set_back(document, version)
+            if plan is None:
+                raise Refused(f"it is exactly as at version {version} already")
+            plans.append(plan)
         elif version < past.start:
             wanted = past_of(document, archives_of(rows, block)).text_at(version)
             if wanted == document.text():
@@ -150,16 +165,17 @@ def roll_back(rows: Rows, edit: Edit, block: BlockId, version: int) -> Done:
     return Done(edit(change), plans[0])
 
 
-def _set_back(document: BlockDocument, version: int) -> Plan:
-    """Give every part the value that it had at a version, by ordinary edits; what is read only is not touched."""
+def _set_back(document: BlockDocument, version: int) -> Plan | None:
+    """Give every part the value that it had at a version, by ordinary edits; None when all have it.
+
+    Raises BlockRefused where what is read only, or an entry of a log, would change.
+    """
     wanted = document.held_at(version)
-    if wanted == document.held_at(document.version):
-        raise Refused(f"it is exactly as at version {version} already")
+    if wanted == document.look(held):
+        return None
     before = document.text()
     document.change(lambda loro: put_back(loro, wanted))
-    splices = difference(before, document.text())
-    gone, came = sum(each.delete for each in splices), sum(len(each.insert) for each in splices)
-    return Plan(document.version, splices, gone, came)
+    return _compared(document, before)
 
 
 def undo(edit: Edit, writer: Writer) -> Done:
@@ -179,16 +195,10 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
         past = past_of(document)
         undoable, redoable = undo_stacks(past.by(writer, past.start))
         candidates = undoable if deed is Deed.UNDO else redoable
-        if document.structured and candidates:
-            each = candidates[-1]
-            found.append((_stepped_back(document, past, each), each))
-            document.note(Note(deed, each.seq))
-            return
         for each in reversed(candidates):
-            plan = _alone_back(past, each) or past.weave.taken_back({each.seq})
-            if plan.splices:
+            plan = _part_back(document, past, each, edit) if document.structured else _text_back(document, past, each)
+            if plan is not None:
                 found.append((plan, each))
-                document.splice(plan.splices)
                 document.note(Note(deed, each.seq))
                 return
         nothing = "nothing of yours is left to undo here" if deed is Deed.UNDO else "there is nothing to do again here"
@@ -202,27 +212,63 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
     return Done(block, plan, (undone,))
 
 
-def _alone_back(past: Past, change: Change) -> Plan | None:
-    """Back to before a change after which the same writer only undid and did again, and nobody else wrote.
+def _text_back(document: BlockDocument, past: Past, change: Change) -> Plan | None:
+    """Take back one change of a text; None when nothing of it is left."""
+    version = _before_alone(past, change, _STEPS)
+    plan = None if version is None else past.weave.rolled_back(version)
+    plan = plan or past.weave.taken_back({change.seq})
+    document.splice(plan.splices)
+    return plan if plan.splices else None
+
+
+def _part_back(document: BlockDocument, past: Past, change: Change, edit: Edit) -> Plan | None:
+    """Take back one change of a structured block; None when nothing of it is left."""
+    version = _before_alone(past, change, _STEPS)
+    if version is not None:
+        return _set_back(document, version)
+    for numbers in ({change.seq}, {change.seq, *_annulled(past, change)}):
+        parts = past.parts
+        amends = None if parts is None else parts.taken_back(numbers)
+        if amends is not None and amends.lost and past.start:
+            parts = past_of(document, edit.archives()).parts  # what is lost may stand there
+            amends = None if parts is None else parts.taken_back(numbers)
+        if amends is not None and not amends.empty:
+            return _amended(document, amends)
+    return None
+
+
+def _before_alone(past: Past, change: Change, deeds: Collection[Deed]) -> int | None:
+    """The version before a change after which its writer only undid and did again, and nobody else wrote.
 
     What was undone and done again is new text, next to which what an older change took away finds no place any more.
     """
     since = [step.change for step in past.steps if step.change.seq > change.seq]
-    if not since or any(each.writer != change.writer or each.note.deed not in _STEPS for each in since):
+    if any(each.writer != change.writer or each.note.deed not in deeds for each in since):
         return None
     earlier = [step.change.seq for step in past.steps if step.change.seq < change.seq]
-    return past.weave.rolled_back(earlier[-1] if earlier else past.start)
+    return earlier[-1] if earlier else past.start
 
 
-def _stepped_back(document: BlockDocument, past: Past, change: Change) -> Plan:
-    """Take back the change of a structured block that it stands at. Raises Refused when it was changed since."""
-    if document.held_at(change.seq) != document.held_at(document.version):
-        raise Refused(
-            f"the block has fields, items or sections, and was changed since your change {change.seq}: "
-            f"go back to a version, or set the parts by hand"
-        )
-    earlier = [step.change.seq for step in past.steps if step.change.seq < change.seq]
-    return _set_back(document, earlier[-1] if earlier else past.start)
+def _annulled(past: Past, change: Change) -> set[int]:
+    """What the same writer did after a change and undid, with the undoing: together they did nothing."""
+    found: set[int] = set()
+    for each in reversed(past.by(change.writer, change.seq)):
+        if each.note.deed in _STEPS and each.seq not in found and each.note.of > change.seq:
+            found |= {each.seq, each.note.of}
+    return found
+
+
+def _amended(document: BlockDocument, amends: Amends) -> Plan:
+    before = document.text()
+    document.change(lambda loro: amend(loro, amends))
+    return replace(_compared(document, before), gone=amends.gone, lost=amends.lost, kept=amends.kept)
+
+
+def _compared(document: BlockDocument, before: str) -> Plan:
+    """What became of the text that is shown of a structured block."""
+    splices = difference(before, document.text())
+    gone, came = sum(each.delete for each in splices), sum(len(each.insert) for each in splices)
+    return Plan(document.version, splices, gone, came)
 
 
 def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
@@ -254,48 +300,40 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int) -> Done:
     changes = past.by(whose, after)
     if not changes:
         raise Refused(f"{whose} changed nothing here since version {max(after, past.start)}; there are {past.range}")
-    plan = past.weave.taken_back({each.seq for each in changes})
-    if not plan.splices:
-        raise Refused(f"nothing of what {whose} changed is left to take back")
-
-    def change(document: BlockDocument) -> None:
-        if document.version != past.version:
-            raise Moved(f"the block was changed meanwhile: it is at version {document.version} now; try again")
-        _require_text(document, "one writer's changes of it cannot be taken back by themselves: go back to a version")
-        document.splice(plan.splices)
-        document.note(Note(Deed.REVERT, changes[0].seq - 1, whose))
-
-    return Done(edit(change), plan, tuple(changes))
+    return take_back(edit, past, changes, f"what {whose} changed")
 
 
-def take_back(edit: Edit, past: Past, changes: Sequence[Change]) -> Done:
+def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it") -> Done:
     """Take back some changes of a block, by whomever, as one change, keeping what others wrote. `past` is as it is now.
 
-    Raises Refused when nothing of them is left, and for a block of fields, items or sections that was changed since.
+    Raises Refused when nothing of them is left, or when the block was changed since the past was read; BlockRefused
+    where what is read only would change, or nothing but entries of a log.
     """
+    numbers = frozenset(each.seq for each in changes)
     plans: list[Plan] = []
 
     def change(document: BlockDocument) -> None:
         if document.version != past.version:
             raise Moved(f"the block was changed meanwhile: it is at version {document.version} now; try again")
-        plans.append(_taken_back(document, past, frozenset(each.seq for each in changes)))
+        if past.parts is not None:
+            amends = past.parts.taken_back(numbers)
+            _require_any(not amends.empty, what, amends.kept)
+            plans.append(_amended(document, amends))
+        else:
+            plan = past.weave.taken_back(numbers)
+            _require_any(bool(plan.splices), what)
+            document.splice(plan.splices)
+            plans.append(plan)
         document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
 
     return Done(edit(change), plans[0], tuple(changes))
 
 
-def _taken_back(document: BlockDocument, past: Past, numbers: frozenset[int]) -> Plan:
-    if not document.structured:
-        plan = past.weave.taken_back(numbers)
-        if not plan.splices:
-            raise Refused("nothing of it is left to take back")
-        document.splice(plan.splices)
-        return plan
-    first = min(numbers)
-    if any(step.change.seq > first and step.change.seq not in numbers for step in past.steps):
-        raise Refused("it has fields, items or sections, and was changed since: set the parts by hand")
-    earlier = [step.change.seq for step in past.steps if step.change.seq < first]
-    return _set_back(document, earlier[-1] if earlier else past.start)
+def _require_any(found: bool, what: str, kept: Sequence[str] = ()) -> None:
+    if not found and kept:
+        raise BlockRefused(f"nothing can be taken back: {'; '.join(kept)}")
+    if not found:
+        raise Refused(f"nothing of {what} is left to take back")
 
 
 _STEPS = (Deed.UNDO, Deed.REDO)

@@ -7,8 +7,8 @@ structured block they are those of the text that is shown of it, and come from t
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NewType
@@ -121,6 +121,17 @@ class Change:
     note: Note = EDIT
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The operations of a change on the parts of a structured block, as Loro's interchange format has them.
+
+    `peers` are the writers' ids that the operations number.
+    """
+
+    peers: Sequence[str]
+    changes: Sequence[Mapping[str, Any]]
+
+
 @dataclass(frozen=True)
 class Step:
     """A change with its operations, in the order in which they were made; `before` is as in `Shown`."""
@@ -128,6 +139,8 @@ class Step:
     change: Change
     splices: tuple[Splice, ...]
     before: str | None = None
+    made: Made | None = field(default=None, compare=False, repr=False)
+    """Of a structured block what `splices` came from."""
 
 
 def played(text: str, steps: Iterable[Step]) -> str:
@@ -209,34 +222,34 @@ def steps_of(updates: str) -> list[Step]:
         found = json.loads(updates)
         changes = sorted(found["changes"], key=lambda each: each["lamport"])
         commits = [list(parts) for _, parts in itertools.groupby(changes, key=lambda each: each["msg"])]
-        steps = _steps(commits)
+        steps = _steps(commits, found.get("peers") or [])
         _require_line(list(itertools.chain.from_iterable(commits[len(commits) - len(steps) :])))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise BlockCorrupt(f"the changes of a document cannot be read: {error}") from error
     return steps
 
 
-def _steps(commits: list[list[dict[str, Any]]]) -> list[Step]:
+def _steps(commits: list[list[dict[str, Any]]], peers: list[str]) -> list[Step]:
     """What each commit did. Loro keeps a large one as several changes with the same message."""
     told = [shown_of(parts[0]["msg"]) for parts in commits]
     operations = [[op for change in parts for op in change["ops"]] for parts in commits]
     if any(told) or any(op["container"] != _TEXT for ops in operations for op in ops):
         untold = max((at for at, shown in enumerate(told, 1) if shown is None), default=0)
         pairs = zip(commits[untold:], told[untold:], strict=True)
-        return [_step(parts[0], shown) for parts, shown in pairs if shown is not None]
+        return [_step(parts[0], shown, Made(peers, parts)) for parts, shown in pairs if shown is not None]
     return [
-        _step(parts[0], Shown(tuple(splice for op in ops for splice in _splices(op))))
+        _step(parts[0], Shown(tuple(splice for op in ops for splice in text_splices(op["content"]))))
         for parts, ops in zip(commits, operations, strict=True)
     ]
 
 
-def _step(change: dict[str, Any], shown: Shown) -> Step:
+def _step(change: dict[str, Any], shown: Shown, made: Made | None = None) -> Step:
     length = sum(max(splice.delete, len(splice.insert)) for splice in shown.splices)
-    return Step(change_of(change["msg"], change["timestamp"], length), shown.splices, shown.before)
+    return Step(change_of(change["msg"], change["timestamp"], length), shown.splices, shown.before, made)
 
 
-def _splices(op: dict[str, Any]) -> Iterator[Splice]:
-    content = op["content"]
+def text_splices(content: Mapping[str, Any]) -> Iterator[Splice]:
+    """What an operation does to a text, or a deletion to a list. Raises Refused for any other."""
     match content["type"]:
         case "insert":
             yield Splice(content["pos"], 0, content["text"])

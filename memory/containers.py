@@ -7,7 +7,6 @@ A plain text has none of this. With `memory.document`, which guards every call i
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ from loro import LoroDoc, LoroMap, LoroText
 
 from memory.clock import to_text
 from memory.errors import BlockRefused, Refused
+from memory.parts import LOST, Amends, Held
 from memory.schemas import (
     MOST_ITEMS,
     CompositeSchema,
@@ -24,15 +24,15 @@ from memory.schemas import (
     LogSchema,
     MapSchema,
     Schema,
-    Section,
     TextSchema,
     checked,
     checked_item,
     dump_schema,
-    named,
     parse_schema,
     rendered,
 )
+from memory.targets import Target, every_target, field_target, part_target, section_of
+from memory.targets import target_of as target_of
 
 _UPDATE_MS = 20.0  # as in `memory.document`
 _HEAD, _LOST = "schema", "content"
@@ -42,21 +42,6 @@ RECOVERED = "recovered"
 
 Edit: TypeAlias = Callable[[LoroDoc], None]
 """One change of a document."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a path of a schema names: a field, or a whole text, list or log; `name` is that of its container."""
-
-    name: str
-    shape: Field | TextSchema | ListSchema | LogSchema
-    read_only: bool = False
-    within: str = ""
-    """The map that it stands in."""
-
-    @property
-    def is_log(self) -> bool:
-        return isinstance(self.shape, LogSchema)
 
 
 # ---------------------------------------------------------------------------------------------------- the document
@@ -73,7 +58,7 @@ def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
         _begin(loro, schema, given if isinstance(schema, MapSchema) else given.get("items", ()), "")
         return
     for name in given:
-        _section(schema, name)
+        section_of(schema, name)
     for section in schema.sections:
         _begin(loro, section.content, given.get(section.name), section.name)
 
@@ -84,12 +69,12 @@ def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
             held = checked_item(fields, given or {}, "the block")
             for field in fields:
                 if field.name in held:
-                    set_value(loro, _of_field(field, prefix), held[field.name])
+                    set_value(loro, field_target(field, prefix), held[field.name])
         case ListSchema():
             for item in given or ():
-                add_item(loro, _in_part(part, "", prefix), item)
+                add_item(loro, part_target(part, "", prefix), item)
         case TextSchema() if given:
-            set_value(loro, _in_part(part, "", prefix), given)
+            set_value(loro, part_target(part, "", prefix), given)
         case _ if given:
             raise Refused(f"a {part.type} begins with no values")
 
@@ -124,7 +109,7 @@ def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
     match schema:
         case MapSchema():
             kept: Any = loro.get_map(f"map:{prefix}").get_value()
-            return {field.name: _value(loro, _of_field(field, prefix), kept) for field in schema.fields}
+            return {field.name: _value(loro, field_target(field, prefix), kept) for field in schema.fields}
         case ListSchema():
             return loro.get_movable_list(f"list:{prefix}").get_deep_value()
         case LogSchema():
@@ -146,54 +131,6 @@ def _value(loro: LoroDoc, target: Target, kept: Mapping[str, Any]) -> Any:
         case Field(name=name):
             return kept.get(name)
     raise AssertionError(target)
-
-
-# -------------------------------------------------------------------------------------------------------- finding
-
-
-def target_of(schema: Schema, path: str) -> Target:
-    """What `path` names: a field, a section, "section.field", or nothing for the one list or log there is.
-
-    Raises Refused with the names there are.
-    """
-    if isinstance(schema, CompositeSchema):
-        name, _, rest = path.partition(".")
-        section = _section(schema, name)
-        found = _in_part(section.content, rest, section.name)
-        return Target(found.name, found.shape, found.read_only or section.read_only, found.within)
-    return _in_part(schema, path, "")
-
-
-def _in_part(part: Schema, path: str, prefix: str) -> Target:
-    match part:
-        case MapSchema():
-            field = next((each for each in part.fields if each.name == path), None)
-            if field is None:
-                raise Refused(f"there is no field {path[:60]!r}; the fields are: {named(part.fields)}")
-            return _of_field(field, prefix)
-        case ListSchema() | LogSchema() | TextSchema() if path:
-            raise Refused(f"there is no field {path[:60]!r}: this is one {part.type}")
-        case ListSchema():
-            return Target(f"list:{prefix}", part)
-        case LogSchema():
-            return Target(f"log:{prefix}", part)
-        case TextSchema():
-            return Target(f"text:{prefix}", part)
-    raise AssertionError(part)
-
-
-def _of_field(field: Field, prefix: str) -> Target:
-    kinds = {FieldType.TEXT: "text", FieldType.LIST: "list", FieldType.COUNTER: "counter"}
-    name = f"{kinds.get(field.type, 'value')}:{prefix}.{field.name}"
-    return Target(name, field, field.read_only, f"map:{prefix}")
-
-
-def _section(schema: CompositeSchema, name: str) -> Section:
-    for section in schema.sections:
-        if section.name == name:
-            return section
-    known = ", ".join(section.name for section in schema.sections)
-    raise Refused(f"there is no section {name[:60]!r}; there are: {known}")
 
 
 # ------------------------------------------------------------------------------------------------------- changing
@@ -372,11 +309,55 @@ def _put_back(loro: LoroDoc, part: Schema, before: Any, prefix: str, *, read_onl
                 if now[field.name] != before[field.name]:
                     if field.read_only:
                         raise BlockRefused(f"{field.name} was changed since and is read only: the system keeps it")
-                    set_value(loro, _of_field(field, prefix), before[field.name])
+                    set_value(loro, field_target(field, prefix), before[field.name])
         case ListSchema():
-            _fill(loro, _in_part(part, "", prefix).name, before)
+            _fill(loro, part_target(part, "", prefix).name, before)
         case _:
-            set_value(loro, _in_part(part, "", prefix), before)
+            set_value(loro, part_target(part, "", prefix), before)
+
+
+def parts_of(loro: LoroDoc) -> Held | None:
+    """What each part holds now, by its path; None when it is a plain text."""
+    schema = declared(loro)
+    if schema is None:
+        return None
+    found: dict[str, Any] = {LOST: loro.get_text(_LOST).to_string()}
+    for path, target in every_target(schema).items():
+        match target.kind:
+            case "text":
+                found[path] = loro.get_text(target.name).to_string()
+            case "list":
+                found[path] = loro.get_movable_list(target.name).get_deep_value()
+            case "counter":
+                found[path] = loro.get_counter(target.name).value
+            case "value":
+                kept: Any = loro.get_map(target.within).get_value()
+                found[path] = kept.get(path.rpartition(".")[2])
+    return Held(schema, found)
+
+
+def amend(loro: LoroDoc, amends: Amends) -> None:
+    """Change parts as was planned for the document as it is."""
+    schema = declared(loro)
+    if schema is None:
+        raise Refused("this is a plain text")
+    targets = every_target(schema)
+    for path, splices in amends.texts.items():
+        text = loro.get_text(_LOST if path == LOST else targets[path].name)
+        for splice in splices:
+            text.splice(splice.place, splice.delete, splice.insert)
+    for path, plan in amends.lists.items():
+        items = loro.get_movable_list(targets[path].name)
+        for place, item in plan.sets:
+            items.set(place, item)
+        for change in plan.splices:
+            items.delete(change.place, change.delete)
+            for place, item in enumerate(change.items, change.place):
+                items.insert(place, item)
+    for path, value in amends.values.items():
+        _set(loro.get_map(targets[path].within), path.rpartition(".")[2], value)
+    for path, amount in amends.counters.items():
+        loro.get_counter(targets[path].name).increment(amount)
 
 
 def drop_recovered(loro: LoroDoc) -> None:

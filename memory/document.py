@@ -6,10 +6,10 @@ own errors are plain BaseExceptions; none of them leaves this module, where they
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, VersionRange, VersionVector
 
@@ -37,6 +37,8 @@ from memory.changes import job_writer as job_writer
 from memory.changes import person_writer as person_writer
 from memory.errors import BlockCorrupt, Refused, StoreError
 from memory.packing import unpack
+
+T = TypeVar("T")
 
 _UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _NEVER_MERGE = -1  # 0 still merges commits of the same second
@@ -196,6 +198,11 @@ class BlockDocument:
         self._remember()
         with _Guard("changing"):
             edit(self._loro)
+
+    def look(self, read: Callable[[LoroDoc], T]) -> T:
+        """What a function of `memory.containers` reads of the parts."""
+        with _Guard("reading the parts"):
+            return read(self._loro)
 
     def held_at(self, version: int) -> tuple[Any, str]:
         """The values of a structured block at a version. Raises Refused for one that is not here."""

@@ -14,9 +14,11 @@ from datetime import datetime
 from functools import cached_property
 
 from memory.changes import Change, Step, Writer, played, steps_of
+from memory.containers import parts_of
 from memory.document import BlockDocument, blob_digest
 from memory.errors import BlockCorrupt, Refused
 from memory.packing import pack, unpack
+from memory.parts import Held, Parts
 from memory.weave import Weave
 
 
@@ -38,6 +40,8 @@ class Past:
     text: str
     steps: tuple[Step, ...]
     why: str = ""
+    held: Held | None = None
+    """What the parts of a structured block hold now."""
 
     @property
     def version(self) -> int:
@@ -54,9 +58,15 @@ class Past:
         """Everything that ever stood there; raises BlockCorrupt when the changes do not fit together."""
         return Weave(self.start, self.text, self.steps)
 
+    @cached_property
+    def parts(self) -> Parts | None:
+        """The same of every part of a structured block by itself; None of a text. Raises BlockCorrupt."""
+        return None if self.held is None else Parts(self.start, self.steps, self.held)
+
     def rewoven(self) -> "Past":
-        """The same with its weave made here and now, on the thread that may take the time."""
-        _ = self.weave
+        """The same with its weave, or its parts, made here and now, on the thread that may take the time."""
+        if self.parts is None:
+            _ = self.weave
         return self
 
     def text_at(self, version: int) -> str:
@@ -94,7 +104,7 @@ class Past:
 
 def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     """The past of a document and of its archives, oldest first; the way back ends at the first that is no good."""
-    past = own_past(document)
+    past = replace(own_past(document), held=document.look(parts_of))
     if played(past.text, past.steps) != document.text():
         raise BlockCorrupt("the changes of the document do not give its text")
     for archive in reversed(archives):
@@ -132,7 +142,7 @@ def _joined(archive: Archive, newer: Past) -> Past:
     steps = tuple(step for step in older.steps if step.change.seq <= newer.start)
     if played(older.text, steps) != newer.text:
         raise BlockCorrupt(f"the archive of changes {archive.after + 1} to {archive.up_to} does not fit what follows")
-    return Past(older.start, older.text, steps + newer.steps)
+    return Past(older.start, older.text, steps + newer.steps, held=newer.held)
 
 
 def archived(past: Past, exported: str) -> bytes:

@@ -6,7 +6,7 @@ asked about the past is then a walk over the runs: the text at a version, what l
 which part, and what of somebody's changes can still be taken back.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memory.changes import Change, Splice, Step
@@ -51,7 +51,8 @@ class Plan:
     """How to take changes back: operations on the text of `version`, from the end to the beginning, and the report.
 
     `removed` and `restored` count characters. `gone` are words of theirs that others removed already, `lost` the words
-    that they removed and that do not come back, since their place has changed.
+    that they removed and that do not come back, since their place has changed. `kept` says in words what of a
+    structured block stays, and why.
     """
 
     version: int
@@ -60,6 +61,7 @@ class Plan:
     restored: int = 0
     gone: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -110,11 +112,15 @@ class _Page:
 
 
 class Weave:
-    """The text from version `start` on, with all that was written and removed since."""
+    """The text from version `start` on, with all that was written and removed since.
 
-    def __init__(self, start: int, text: str, steps: Iterable[Step]) -> None:
+    What stood at `start` may be `unknown`, but for its length: what was removed of it then never comes back.
+    """
+
+    def __init__(self, start: int, text: str, steps: Iterable[Step], *, unknown: bool = False) -> None:
         self.start = start
         self.version = start
+        self._unknown = unknown
         self._pages = [_Page([Run(text, start)] if text else [], len(text))]
         self._changes: dict[int, Change] = {}
         for step in steps:
@@ -191,22 +197,28 @@ class Weave:
         """The way from the text as it stands to that of a version."""
         return self._plan(lambda _at, run: run.at(version))
 
-    def taken_back(self, numbers: Collection[int]) -> Plan:
+    def taken_back(self, numbers: Collection[int], reborn: Mapping[str, int] | None = None) -> Plan:
         """The way to the text without some changes.
 
         What survives of their insertions goes. What they removed comes back where its neighbours, those that stood
         at both of its sides when it was removed, still stand there with nothing of others written in between.
+        `reborn` are runs, by their text, that others wrote over since, and when: from then on they are theirs.
         """
-        back, lost = self._restorable(frozenset(numbers))
-        plan = self._plan(lambda at, run: at in back if not run.stands else run.born not in numbers)
-        gone = [run.text for run in self._runs if run.born in numbers and not run.stands and run.died not in numbers]
+        runs = self._runs
+        if reborn:
+            runs = [replace(run, born=reborn[run.text]) if run.text in reborn else run for run in runs]
+        back, lost = self._restorable(runs, frozenset(numbers))
+        plan = self._plan(lambda at, run: at in back if not run.stands else runs[at].born not in numbers)
+        gone = [run.text for run in runs if run.born in numbers and not run.stands and run.died not in numbers]
         return replace(plan, gone=tuple(gone), lost=tuple(lost))
 
-    def _restorable(self, numbers: frozenset[int]) -> tuple[set[int], list[str]]:
+    def _restorable(self, runs: Sequence[Run], numbers: frozenset[int]) -> tuple[set[int], list[str]]:
         """Which dead runs come back, by index; and the words that do not, since their place has changed."""
-        sound = _anchored(self._runs, numbers)
-        sound &= {len(self._runs) - 1 - at for at in _anchored(self._runs[::-1], numbers)}
-        lost = [run.text for at, run in enumerate(self._runs) if _taken(run, numbers) and at not in sound]
+        sound = _anchored(runs, numbers)
+        sound &= {len(runs) - 1 - at for at in _anchored(runs[::-1], numbers)}
+        if self._unknown:
+            sound = {at for at in sound if runs[at].born > self.start}
+        lost = [run.text for at, run in enumerate(runs) if _taken(run, numbers) and at not in sound]
         return sound, lost
 
     def merged(self, seen: int, script: Sequence[Run]) -> Plan:

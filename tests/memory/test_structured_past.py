@@ -250,7 +250,7 @@ def test_a_rollback_makes_the_row_read_as_it_did(edits: list[tuple[Any, Any, int
         kept.agrees()
 
 
-def test_undo_and_redo_of_parts_reach_as_far_as_nobody_else_changed_them() -> None:
+def test_undo_and_redo_of_parts_keep_what_others_changed() -> None:
     with blocks_store() as tx:
         kept = Kept(tx, made(tx, new(schema=BOOK)).id)
         mine = by_agent(tx, author(), "notes")
@@ -267,11 +267,13 @@ def test_undo_and_redo_of_parts_reach_as_far_as_nobody_else_changed_them() -> No
         redo(mine, WRITERS[0])
         assert redo(mine, WRITERS[0]).block.content == both
         set_field(tx, author(writer=WRITERS[1]), "notes", "state.energy", 3)
-        with pytest.raises(Refused, match="was changed since your change"):
-            undo(mine, WRITERS[0])
-        undo(by_agent(tx, author(writer=WRITERS[1]), "notes"), WRITERS[1])
-        assert row(tx).content == both
         assert "mop" not in undo(mine, WRITERS[0]).block.content
+        assert "mood: low\nenergy: 3\n" in row(tx).content
+        assert "mood: calm\nenergy: 3\n" in undo(mine, WRITERS[0]).block.content
+        assert "mood: low\nenergy: 3\n" in redo(mine, WRITERS[0]).block.content
+        set_field(tx, author(writer=WRITERS[1]), "notes", "state.mood", "high")
+        with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since"):
+            undo(mine, WRITERS[0])
         assert verify_block(tx, kept.block) == []
 
 
@@ -284,6 +286,8 @@ def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
         edit = by_agent(tx, author(), "notes")
         with pytest.raises(BlockRefused, match="source was changed since and is read only"):
             roll_back(tx, edit, block.id, 2)
+        with pytest.raises(BlockRefused, match="source was changed since and is read only"):
+            revert(edit, past(tx, block.id), SYSTEM, 1)
         set_field(tx, author(writer=SYSTEM), "notes", "source", None)
         tx.run("UPDATE memory_blocks SET char_limit = 50")
         with pytest.raises(BlockTooLong):
@@ -297,8 +301,6 @@ def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
         assert (done.plan.removed, done.plan.restored) == (3, 90)
         with pytest.raises(Refused, match="version 0"):
             roll_back(tx, edit, block.id, 0)
-        with pytest.raises(Refused, match="cannot be taken back by themselves"):
-            revert(edit, past(tx, block.id), WRITERS[0], 1)
         with pytest.raises(Refused, match="cannot be written as one text"):
             write(edit, "mood: high")
         assert row(tx).content == block.content
@@ -310,5 +312,7 @@ def test_entries_of_a_log_do_not_come_back() -> None:
         add_item(tx, author(), "notes", "", "one")
         with pytest.raises(BlockRefused, match="entries of a log stay"):
             undo(by_agent(tx, author(), "notes"), WRITERS[0])
+        with pytest.raises(BlockRefused, match="nothing can be taken back: the entries of a log stay as they are"):
+            revert(by_agent(tx, author(writer=SYSTEM), "notes"), past(tx, block.id), WRITERS[0], 0)
         assert "one" in row(tx).content
         assert past(tx, block.id).version == 2

@@ -1,0 +1,152 @@
+"""The items of one list with all that they ever were: each is one private character in a weave."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from memory.changes import SYSTEM, Change, Splice, Step
+from memory.errors import BlockCorrupt, Refused
+from memory.weave import Weave
+
+Element: TypeAlias = tuple[int, str]
+"""Loro's name of an item: when it was inserted, by its own clock, and by which writer."""
+
+
+class _Unknown:
+    """A value that is not known any more."""
+
+
+UNKNOWN = _Unknown()
+_FIRST_OLD = 0x100000  # characters from here on stand for items that are older than the history
+_AT = datetime(2000, 1, 1, tzinfo=UTC)  # no moment is asked of a weave of items
+
+
+@dataclass(frozen=True)
+class ItemSplice:
+    """At item `place`, `delete` items go and `items` come."""
+
+    place: int
+    delete: int
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class ItemPlan:
+    """First the items at these places get other values, then the splices are made; and the report, as in `Plan`."""
+
+    sets: tuple[tuple[int, Any], ...] = ()
+    splices: tuple[ItemSplice, ...] = ()
+    gone: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return bool(self.sets or self.splices)
+
+
+class Items:
+    """One list. Operations are taken first, oldest first; then it is closed, and can be asked."""
+
+    def __init__(self) -> None:
+        self._steps: dict[int, list[Splice]] = {}
+        self._called: dict[Element, str] = {}
+        self._values: dict[str, list[tuple[int, Any]]] = {}
+        """What each item was: by its insertion first, then as it was set."""
+        self._unplaced: list[int] = []
+        """Changes that set items which are older than the history."""
+        self._weave = Weave(0, "", ())
+
+    def insert(self, number: int, place: int, values: Sequence[Any], first: Element) -> None:
+        """New items at a place; `first` names the first of them."""
+        for at, value in enumerate(values):
+            char = chr(len(self._values))
+            if ord(char) >= _FIRST_OLD:
+                raise Refused("more items were ever in this list than can be looked back at")
+            self._called[first[0] + at, first[1]] = char
+            self._values[char] = [(number, value)]
+            self._steps.setdefault(number, []).append(Splice(place + at, 0, char))
+
+    def set(self, number: int, element: Element, value: Any) -> None:
+        """Another value for an item."""
+        char = self._called.get(element)
+        if char is None:
+            self._unplaced.append(number)
+        else:
+            self._values[char].append((number, value))
+
+    def delete(self, number: int, splices: Iterable[Splice]) -> None:
+        """Items go."""
+        self._steps.setdefault(number, []).extend(splices)
+
+    def close(self, start: int, held: Sequence[Any], *, known: bool) -> None:
+        """All is taken; the list holds that now. What it held at `start` was nothing, unless it is not known."""
+        if known and self._unplaced:
+            raise BlockCorrupt("an item was set that was never inserted")
+        steps = [Step(Change(SYSTEM, None, number, _AT, 0), tuple(each)) for number, each in self._steps.items()]
+        grown = sum(len(each.insert) - each.delete for step in steps for each in step.splices)
+        old = "".join(chr(_FIRST_OLD + at) for at in range(0 if known else len(held) - grown))
+        self._values |= {char: [(start, UNKNOWN)] for char in old}
+        self._weave = Weave(start, old, steps, unknown=not known)
+
+    def lead_to(self, held: Sequence[Any]) -> bool:
+        """Whether all that was taken gives what the list holds, as far as it is known."""
+        last = [self._values[char][-1][1] for char in self._weave.text()]
+        return len(last) == len(held) and all(
+            one is UNKNOWN or one == other for one, other in zip(last, held, strict=True)
+        )
+
+    def taken_back(self, numbers: frozenset[int], most: int) -> ItemPlan:
+        """The way to the list without some changes; it never gets more than `most` items, or than it has.
+
+        An item that somebody else set since is theirs from then on.
+        """
+        wanted = {char: _without(sets, numbers) for char, sets in self._values.items()}
+        plan = self._weave.taken_back(numbers, self._reborn(numbers))
+        stand = self._weave.text()
+        lost = [self._words(char, wanted) for text in plan.lost for char in text]
+        lost += ["an item that is older than what is kept"] * len(numbers & set(self._unplaced))
+        splices, room = list[ItemSplice](), max(most - len(stand) + plan.removed, 0)
+        for splice in plan.splices:
+            items = tuple(wanted[char] for char in splice.insert[:room])
+            lost += [self._words(char, wanted) for char in splice.insert[room:]]
+            room -= len(items)
+            splices += [ItemSplice(splice.place, splice.delete, items)] if splice.delete or items else []
+        removed = {at for each in plan.splices for at in range(each.place, each.place + each.delete)}
+        sets, gone = (
+            list[tuple[int, Any]](),
+            [words_of(self._values[char][-1][1]) for text in plan.gone for char in text],
+        )
+        for at, char in enumerate(stand):
+            history = self._values[char]
+            if at in removed or not any(number in numbers for number, _ in history):
+                continue
+            if history[-1][0] not in numbers:
+                gone.append(words_of([value for number, value in history if number in numbers][-1]))
+            elif wanted[char] != history[-1][1]:
+                sets.append((at, wanted[char]))
+        return ItemPlan(tuple(sets), tuple(splices), tuple(gone), tuple(lost))
+
+    def _reborn(self, numbers: Collection[int]) -> dict[str, int]:
+        """The items that these changes inserted and others set, with the change that did first."""
+        return {
+            char: others[0]
+            for char, sets in self._values.items()
+            if sets[0][0] in numbers and (others := [number for number, _ in sets if number not in numbers])
+        }
+
+    def _words(self, char: str, wanted: Mapping[str, Any]) -> str:
+        return words_of(wanted[char])
+
+
+def _without(sets: Sequence[tuple[int, Any]], numbers: Collection[int]) -> Any:
+    """What an item would be without these changes; as it was inserted when it is all theirs."""
+    return next((value for number, value in reversed(sets) if number not in numbers), sets[0][1])
+
+
+def words_of(value: Any) -> str:
+    """A value for a person."""
+    if value is UNKNOWN:
+        return "(not kept)"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

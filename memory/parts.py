@@ -1,0 +1,235 @@
+"""The parts of a structured block with all that they ever held: pure functions over recorded changes.
+
+The operations of each change are replayed on every field, list and text by itself, so that one writer's changes can be
+taken back where others changed other parts, or other places of the same part. Nothing here travels in time with Loro,
+which holds up every other thread while it does.
+
+Of a text that is a *weave* of its runs. A list is a weave of its items, each one private character; an item whose
+value was set later keeps its character, and the values that it had stand beside. Of a number, a time or yes-or-no
+there are the values that were set, of a counter what was added.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memory.changes import Made, Splice, Step, played, text_splices
+from memory.errors import BlockCorrupt, BlockRefused
+from memory.part_items import UNKNOWN, ItemPlan, Items, words_of
+from memory.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
+from memory.targets import Target, every_target
+from memory.weave import Plan, Weave
+
+LOST = "."
+"""The path of the text that was saved from a damage, which stands beside the parts."""
+_LOST_CONTAINER = "content"
+_ROOT = "cid:root-"
+_HIDDEN = "\ufffc"
+"""Stands for each character of a text that is not known any more."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What each part holds, by its path: a text, a list, a number. Logs are not among them."""
+
+    schema: Schema
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Amends:
+    """What to change in each part, by its path, so that changes are taken back; and the report, as in `Plan`."""
+
+    texts: Mapping[str, Sequence[Splice]] = field(default_factory=dict)
+    lists: Mapping[str, ItemPlan] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not (self.texts or self.lists or self.values or self.counters)
+
+
+class Parts:
+    """The parts of a block from version `start` on. What they held at `start` is known only if that is the beginning.
+
+    `held` is what they hold now. Raises BlockCorrupt when the changes do not lead there.
+    """
+
+    def __init__(self, start: int, steps: Sequence[Step], held: Held) -> None:
+        self.held = held
+        self.known = start == 0
+        self._start = start
+        self._targets = every_target(held.schema)
+        self._texts: dict[str, list[Step]] = defaultdict(list)
+        self._items = {path: Items() for path, target in self._targets.items() if target.kind == "list"}
+        self._values: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+        self._added: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        self._logged: set[int] = set()
+        for step in steps:
+            if step.made is not None:
+                self._take(step, step.made)
+        self._weaves = {path: self._woven(path) for path in self._texts}
+        for path, items in self._items.items():
+            items.close(start, held.values[path], known=self.known)
+        self._require_led_here()
+
+    # ------------------------------------------------------------------------------------------------- replaying
+
+    def _take(self, step: Step, made: Made) -> None:
+        number, texts = step.change.seq, defaultdict[str, list[Splice]](list)
+        for change in made.changes:
+            peer, first = _peer(made.peers, change["id"]), int(change["id"].partition("@")[0])
+            for op in change["ops"]:
+                name, _, kind = op["container"].removeprefix(_ROOT).rpartition(":")
+                path, content = _path(name), op["content"]
+                match kind:
+                    case "Text":
+                        texts[path] += text_splices(content)
+                    case "MovableList" if content["type"] == "set":
+                        self._items[path].set(number, _element(made.peers, content["elem_id"]), content["value"])
+                    case "MovableList" if content["type"] == "insert":
+                        born = change["lamport"] + op["counter"] - first
+                        self._items[path].insert(number, content["pos"], content["value"], (born, peer))
+                    case "MovableList":
+                        self._items[path].delete(number, text_splices(content))
+                    case "Counter":
+                        self._added[path].append((number, content["value"]))
+                    case "Map" if name != "schema":
+                        key = f"{path}.{content['key']}".lstrip(".")
+                        self._values[key].append((number, content.get("value")))
+                    case "List":
+                        self._logged.add(number)
+        for path, splices in texts.items():
+            self._texts[path].append(Step(step.change, tuple(splices)))
+
+    def _woven(self, path: str) -> Weave:
+        steps = self._texts[path]
+        if self.known:
+            return Weave(0, "", steps)
+        grown = sum(len(each.insert) - each.delete for step in steps for each in step.splices)
+        length = len(self.held.values[path]) - grown
+        return Weave(self._start, _HIDDEN * length, steps, unknown=True)
+
+    def _require_led_here(self) -> None:
+        values = self.held.values
+        wrong = [path for path, items in self._items.items() if not items.lead_to(values[path])]
+        if self.known:
+            wrong += [path for path, weave in self._weaves.items() if weave.text() != values[path]]
+            added = {path: math.fsum(amount for _, amount in each) for path, each in self._added.items()}
+            wrong += [path for path, total in added.items() if not math.isclose(total, values[path], abs_tol=1e-6)]
+        wrong += [path for path, sets in self._values.items() if sets[-1][1] != values[path]]
+        if wrong:
+            raise BlockCorrupt(f"the changes of the document do not give what {_called(wrong[0])} holds")
+
+    # ---------------------------------------------------------------------------------------------- taking back
+
+    def taken_back(self, numbers: Collection[int]) -> Amends:
+        """The way to the parts without some changes, keeping whatever others changed later.
+
+        A value goes back to what it would be without them, if the last that was set is theirs; a counter loses what
+        they added; texts and lists go back as in `Weave.taken_back`. What cannot be without them stays, and is told:
+        a required field, a number out of range. Raises BlockRefused where what is read only would change.
+        """
+        report = _Report(frozenset(numbers))
+        texts = {path: plan.splices for path in self._weaves if (plan := self._text_back(path, report)).splices}
+        lists = {path: items for path in self._items if (items := self._list_back(path, report)).any}
+        values = {path: found[0] for path in self._values if (found := self._value_back(path, report))}
+        counters = {path: amount for path in self._added if (amount := self._counter_back(path, report))}
+        for path in (*texts, *lists, *values, *counters):
+            if path != LOST and self._targets[path].read_only:
+                raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
+        if self._logged & report.numbers:
+            report.kept.append("the entries of a log stay as they are")
+        return Amends(texts, lists, values, counters, tuple(report.gone), tuple(report.lost), tuple(report.kept))
+
+    def _text_back(self, path: str, report: "_Report") -> Plan:
+        weave = self._weaves[path]
+        plan = weave.taken_back(report.numbers)
+        report.gone += [f"{_prefix(path)}{text}" for text in plan.gone]
+        report.lost += [f"{_prefix(path)}{_shown(text)}" for text in plan.lost]
+        wanted = played(self.held.values[path], [Step(weave.changes[-1], plan.splices)])
+        if plan.splices and path != LOST and self._targets[path].required and not wanted.strip():
+            report.kept.append(f"{path} is required and would be empty")
+            return Plan(plan.version, ())
+        return plan
+
+    def _list_back(self, path: str, report: "_Report") -> ItemPlan:
+        items = self._items[path].taken_back(report.numbers, _most(self._targets[path]))
+        report.gone += [f"{_prefix(path)}{item}" for item in items.gone]
+        report.lost += [f"{_prefix(path)}{item}" for item in items.lost]
+        return items
+
+    def _value_back(self, path: str, report: "_Report") -> tuple[Any] | None:
+        """The value to set, as the only one; None when it stays."""
+        sets = self._values[path]
+        mine = [value for number, value in sets if number in report.numbers]
+        if not mine:
+            return None
+        if sets[-1][0] not in report.numbers:
+            report.gone += [f"{_prefix(path)}{words_of(mine[-1])}"] if mine[-1] is not None else []
+            return None
+        others = [value for number, value in sets if number not in report.numbers]
+        wanted = others[-1] if others else (None if self.known else UNKNOWN)
+        now = self.held.values[path]
+        if wanted is UNKNOWN:
+            report.lost.append(f"{_prefix(path)}what it was before version {self._start}")
+            return None
+        if wanted is None and self._targets[path].required:
+            report.kept.append(f"{path} is required and would be empty")
+            return None
+        return None if wanted == now and type(wanted) is type(now) else (wanted,)
+
+    def _counter_back(self, path: str, report: "_Report") -> float:
+        amount = math.fsum(each for number, each in self._added[path] if number in report.numbers)
+        left = self.held.values[path] - amount
+        if abs(left) > MOST_NUMBER:
+            report.kept.append(f"{path} would be {left:g}, which is more than a counter holds")
+            return 0.0
+        return -amount
+
+
+@dataclass
+class _Report:
+    """Whose changes are taken back, and what is found on the way."""
+
+    numbers: frozenset[int]
+    gone: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+def _path(container: str) -> str:
+    """The path of the part whose container has that name; of a map the path that its keys stand under."""
+    return LOST if container == _LOST_CONTAINER else container.partition(":")[2].lstrip(".")
+
+
+def _peer(peers: Sequence[str], identifier: str) -> str:
+    number = identifier.partition("@")[2]
+    return peers[int(number)] if peers else number
+
+
+def _element(peers: Sequence[str], identifier: str) -> tuple[int, str]:
+    """An item by the moment of its insertion in Loro's clock, and by whom: "L17@1"."""
+    return int(identifier.partition("@")[0].removeprefix("L")), _peer(peers, identifier)
+
+
+def _most(target: Target) -> int:
+    return target.shape.max_items if isinstance(target.shape, ListSchema) else MOST_ITEMS
+
+
+def _prefix(path: str) -> str:
+    return f"{path}: " if path not in ("", LOST) else ""
+
+
+def _called(path: str) -> str:
+    return path or "the list"
+
+
+def _shown(text: str) -> str:
+    return "(not kept)" if _HIDDEN in text and not text.strip(_HIDDEN) else text
