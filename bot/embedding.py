@@ -25,6 +25,7 @@ from memory.embedding import (
     EmbeddingError,
     GuardedEmbedder,
     Health,
+    PartVectors,
     Questions,
     TextRefused,
     make_embedder,
@@ -79,6 +80,7 @@ class Embedding:
     settle: float = _SETTLE
     _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the one that fails
     _chosen: bool = field(default=False, init=False)
+    _parts: PartVectors = field(default_factory=PartVectors, init=False)
 
     async def meaning(self, text: str) -> Nearness | None:
         """What finds rows of like meaning to a text; None without an embedder, and when it takes too long."""
@@ -143,15 +145,16 @@ class Embedding:
         found = _batch(await file.read(lambda rows: vectors.missing(rows, _BATCH_ROWS)), alone=self._alone > 0)
         if not found:
             return 0
-        texts = [text.text for row in found for text in row.texts]
+        known, texts = self._parts.of(found)
         try:
-            given = iter(await embedder.embed(texts, _SECONDS) if texts else [])
+            known |= dict(zip(texts, await embedder.embed(texts, _SECONDS) if texts else [], strict=True))
         except (TextRefused, EmbedderGarbage):
             await self._narrow(file, found)
             raise
         self._alone = max(self._alone - 1, 0)
-        embedded = [Embedded(row, tuple(next(given) for _ in row.texts)) for row in found]
+        embedded = [Embedded(row, tuple(known[text.text] for text in row.texts)) for row in found]
         await file.write(_STORE, lambda tx: vectors.store(tx, embedder.name, embedded))
+        self._parts.remember(found, known)
         return len(found)
 
     async def _narrow(self, file: Database, found: Sequence[Embeddable]) -> None:

@@ -4,7 +4,9 @@ These texts are made from content, not from `search_text`: an embedder wants sen
 """
 
 import hashlib
+import itertools
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -129,15 +131,30 @@ def _parts(view: View, head: str, text: str, most: int | None = None) -> Iterato
 
 
 def cut(text: str, limit: int = PART_BYTES) -> list[str]:
-    """Parts of at most `limit` bytes: between sentences where it can be, then words, then characters."""
+    """Parts of at most `limit` bytes: between sentences where it can be, then words, then characters.
+
+    Of the sentences in the second half of a part the one that ends it is chosen by its words. So what follows a change
+    is soon cut as it was before, and most parts stay what they were.
+    """
     parts: list[str] = []
-    held = ""
+    held, sizes = list[str](), list[int]()
     for piece in _pieces(text, limit):
-        if held and _bytes(held) + _bytes(piece) > limit:
-            parts.append(held.strip())
-            held = ""
-        held += piece
-    return [part for part in (*parts, held.strip()) if part]
+        size = _bytes(piece)
+        while held and sum(sizes) + size > limit:
+            end = _end(held, sizes, limit)
+            parts.append("".join(held[:end]).strip())
+            held, sizes = held[end:], sizes[end:]
+        held.append(piece)
+        sizes.append(size)
+    return [part for part in (*parts, "".join(held).strip()) if part]
+
+
+def _end(pieces: Sequence[str], sizes: Sequence[int], limit: int) -> int:
+    """How many of the pieces the next part gets; all where they do not reach its half."""
+    reached = itertools.accumulate(sizes)
+    ends = [at for at, total in enumerate(reached) if 2 * total >= limit]
+    chosen = min(ends, key=lambda at: zlib.crc32(pieces[at].encode("utf-8", "surrogatepass")), default=len(pieces) - 1)
+    return chosen + 1
 
 
 def _pieces(text: str, limit: int) -> Iterator[str]:

@@ -15,6 +15,7 @@ from memory.embedding.base import (
 )
 from memory.embedding.choosing import EXPECTED, Choice, is_choice, make_embedder, missing
 from memory.embedding.guarding import GuardedEmbedder, Health
+from memory.embedding.part_vectors import PartVectors
 from memory.embedding.questions import Asked, Questions
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "EmbeddingError",
     "GuardedEmbedder",
     "Health",
+    "PartVectors",
     "Questions",
     "TextRefused",
     "Vector",

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import math
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,17 +16,21 @@ from bot import embedding
 from bot.config import load_config
 from bot.embedding import Embedding, missing_words, open_embedding
 from bot.errors import ConfigError
-from memory import vectors
-from memory.audience import Scope
+from memory import blocks, vectors
+from memory.agents import Agent, seed_agent
+from memory.audience import Scope, Trust
+from memory.blocks import Author, NewBlock
+from memory.changes import SYSTEM
 from memory.clock import utc_now
 from memory.constellation import Constellations
-from memory.database import Database
-from memory.embedding import Choice, missing, packaged
+from memory.database import Database, Tx
+from memory.embedding import Choice, PartVectors, missing, packaged, to_vector
 from memory.faults import commit_point
 from memory.ids import PersonId
+from memory.vector_texts import Embeddable, Kind, Text, texts_of
 from memory.vectors import Question, nearest
-from tests.memory.embedding_server import EmbeddingServer, giving, openai, saying, serving
-from tests.memory.parts import GUILD, STAR
+from tests.memory.embedding_server import EmbeddingServer, giving, numbers, openai, saying, serving
+from tests.memory.parts import GUILD, NOON, STAR
 from tests.memory.vectoring import say
 
 _SAY = commit_point("test.embedding_say")
@@ -133,6 +138,53 @@ async def test_a_server_that_fails_is_tried_again_and_said_once(tmp_path: Path, 
     assert len(fails) == 1
     assert KEY not in str(logs)
     assert [entry["event"] for entry in logs if entry["event"] == "embedding_works"] == ["embedding_works"]
+
+
+@pytest.mark.parametrize("line", [0, 40, 79])
+async def test_of_a_long_block_that_changes_only_what_changed_is_embedded(
+    tmp_path: Path, server: EmbeddingServer, line: int
+) -> None:
+    drawn = random.Random(5)
+    words = ["garden", "sea", "walk", "tea", "letter", "rain", "friend", "music", "bread", "winter", "lamp"]
+    lines = [f"On day {number}: {' '.join(drawn.choices(words, k=16))}.\n" for number in range(80)]
+    text = "".join(lines)
+
+    def make(tx: Tx) -> None:
+        seed_agent(tx, Agent(STAR, "Star", "", "", "", ()), NOON)
+        blocks.create_block(
+            tx, NewBlock(STAR, "notes", "Notes", GUILD, Trust.AGENT, char_limit=20_000, content=text), SYSTEM, NOON
+        )
+
+    def change(tx: Tx) -> None:
+        author = Author(STAR, Scope(GUILD), SYSTEM, Trust.AGENT, NOON)
+        blocks.replace_in_block(tx, author, "notes", lines[line], "Now it rains.\n")
+
+    async with running(tmp_path, **remote(server)) as (made, file):
+        await file.write(_SAY, make)
+        await all_done(made, file, 1)
+        before = sum(len(body["input"]) for _, body, _ in server.asked)
+        (parts,) = await file.read(lambda rows: rows.all("SELECT count(*) FROM vectors"))
+        assert parts[0] >= 9
+        await file.write(_SAY, change)
+        await all_done(made, file, 1)
+        again = [each for _, body, _ in server.asked for each in body["input"]][before:]
+        assert 1 <= len(again) <= parts[0] // 2
+        assert any("Now it rains." in each for each in again)
+        stored = await file.read(lambda rows: rows.all("SELECT vector FROM vectors ORDER BY part"))
+        row = (await file.read(lambda rows: texts_of(rows, "block", [1])))[0]
+        assert [bytes(each[0]) for each in stored] == [to_vector(each) for each in numbers([t.text for t in row.texts])]
+
+
+def test_vectors_of_parts_are_forgotten_when_there_are_too_many_and_of_messages_at_once() -> None:
+    def row(kind: Kind, *texts: str) -> Embeddable:
+        return Embeddable(kind, 1, "", "public", tuple(Text("own", at, text) for at, text in enumerate(texts)))
+
+    vectors = {text: to_vector([1.0, float(at)]) for at, text in enumerate("abcdef")}
+    known = PartVectors(most=3)
+    known.remember([row("block", "a", "b"), row("message", "e", "f"), row("entry", "d")], vectors)
+    assert known.of([row("block", "a", "b", "c", "c", "e", "d")]) == ({x: vectors[x] for x in "ab"}, ["c", "e", "d"])
+    known.remember([row("entry", "c", "d")], vectors)
+    assert known.of([row("block", *"abcd")]) == ({x: vectors[x] for x in "bcd"}, ["a"])
 
 
 async def _failing(made: Embedding, file: Database) -> bool:
