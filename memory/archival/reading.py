@@ -13,6 +13,10 @@ from memory.ids import AgentId, EntryId, MessageId, PersonId, TurnId
 
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"
 WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
+BY_ID = "SELECT * FROM archival_entries WHERE id = ? AND +agent_id = ? AND {}"
+BY_LABEL = (  # one for each audience, which the index of labels has
+    "SELECT * FROM archival_entries WHERE agent_id = ? AND label = ? AND {} ORDER BY audience = ? DESC, n DESC LIMIT 1"
+)
 
 
 def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
@@ -22,10 +26,9 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     the scope may use none.
     """
     condition, parameters = scope.sql("audience")
-    row = rows.one(
-        f"SELECT * FROM archival_entries WHERE agent_id = ? AND (id = ? OR label = ?) AND {condition} "
-        "ORDER BY id = ? DESC, audience = ? DESC, n DESC LIMIT 1",
-        (agent, label_or_id, label_or_id, *parameters, label_or_id, scope.audience),
+    by_id, by_label = BY_ID.format(condition), BY_LABEL.format(condition)
+    row = rows.one(by_id, (label_or_id, agent, *parameters)) or rows.one(
+        by_label, (agent, label_or_id, *parameters, scope.audience)
     )
     if row is None:
         raise EntryNotFound(f"no archival entry {label_or_id!r} can be seen from here")

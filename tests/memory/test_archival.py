@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory import archival, messages
-from memory.archival import Entry, NewEntry, Origin
+from memory.archival import Entry, NewEntry, Origin, reading
 from memory.archival.entries import passages_of
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.database import Rows, Tx, connect
@@ -502,3 +502,17 @@ def test_passages_hold_every_word_of_a_text_in_order(piece: str, times: int) -> 
     cut = passages_of(text)
     assert "".join("".join(cut).split()) == "".join(text.split())
     assert all(len(each) <= 2_000 for each in cut)
+
+
+@pytest.mark.parametrize("scope", [Scope(GUILD), Scope(OWNER), Scope(ANNS, frozenset({GUILD}))])
+def test_an_entry_is_found_by_its_name_without_looking_at_the_others(tx: Tx, scope: Scope) -> None:
+    condition, parameters = scope.sql("audience")
+    for sql, values, index in (
+        (reading.BY_ID, ("ent_x", STAR, *parameters), "sqlite_autoindex_archival_entries_1"),
+        (reading.BY_LABEL, (STAR, "dog", *parameters, scope.audience), "archival_label"),
+    ):
+        plan = [str(row["detail"]) for row in tx.all(f"EXPLAIN QUERY PLAN {sql.format(condition)}", values)]
+        assert plan[0].startswith(f"SEARCH archival_entries USING INDEX {index} ("), plan
+        assert not any(each.startswith("SCAN") for each in plan), plan
+    wanted = "archival_label (agent_id=? AND label=?"
+    assert wanted in " ".join(plan), plan
