@@ -59,6 +59,7 @@ class Action(StrEnum):
     CHANGE_OWN = "forget, correct or keep to direct messages what is their own"
     EDIT_OWN = "change blocks about themselves by hand, and take changes back"
     SHARE = "let another agent see a block, and take that back"
+    WIDEN = "let more people know a block that holds their own words alone"
     EDIT_ANY = "change any block by hand but those of others' direct messages, take changes back, check all"
     CHANGE_ANY = "forget or correct what others said, except in their direct messages"
 
@@ -94,6 +95,7 @@ _LEAST = {
     Action.CHANGE_OWN: Standing.PERSON,
     Action.EDIT_OWN: Standing.PERSON,
     Action.SHARE: Standing.OWNER,
+    Action.WIDEN: Standing.PERSON,
     Action.EDIT_ANY: Standing.OWNER,
     Action.CHANGE_ANY: Standing.OWNER,
 }

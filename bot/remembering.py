@@ -24,7 +24,7 @@ from bot.remembering_names import (
 )
 from bot.remembering_text import change_data, changed_lines, diff_lines, done_data, piece_data
 from memory import block_history
-from memory.audience import OWNER, Scope, Trust
+from memory.audience import OWNER, Audience, Scope, Trust, parse_audience
 from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
@@ -39,6 +39,7 @@ from memory.errors import BlockCorrupt
 from memory.faults import commit_point
 from memory.ids import BlockId, ConstellationId
 from memory.past import Past
+from memory.widening import require_widening, widen_block
 from sources.terminal import PERSON
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ T = TypeVar("T")
 _CHANGE = commit_point("memory.change")
 _REPAIR = commit_point("memory.repair")
 _SHARE = commit_point("memory.share")
+_WIDEN = commit_point("memory.widen")
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,34 @@ class Remembering:
         async with self.constellations.use(self.house) as database:
             return await database.write(_SHARE, work)
 
+    async def widen(self, asking: Asking, name: str, to: str, *, sure: bool = False) -> dict[str, Any]:
+        """Let those of a wider audience ("public", "guild:<id>", "channel:<id>") know a block of one's own words.
+
+        Without `sure` nothing is changed: it says what they would be told.
+        """
+        policy.require(self.people, asking.who, Action.WIDEN)
+        audience = _audience(to)
+
+        def look(rows: Rows) -> tuple[BlockId, Past, dict[str, Any]]:
+            named, past = named_past(rows, asking.scope, name)
+            require_widening(rows, self._hand(asking), named.block, past, audience)
+            return named.block.id, past, _widened(rows, named, audience, asking.scope, done=False)
+
+        looked_at, known, found = await self._read(look)
+        if not sure:
+            return found
+
+        def work(tx: Tx) -> dict[str, Any]:
+            named = find_named(tx, asking.scope, name)
+            if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
+                raise UserError("The block was changed meanwhile: look at it again, then say it once more.")
+            told = _widened(tx, named, audience, asking.scope, done=True)
+            widen_block(tx, self._hand(asking), named.block, known, audience)
+            return told
+
+        async with self.constellations.use(self.house) as database:
+            return await database.write(_WIDEN, work)
+
     async def verify(self, asking: Asking, *, repair: bool = False) -> list[dict[str, Any]]:
         """Whether every block's stored document is sound; with `repair`, what is not is built anew."""
         if policy.standing(self.people, asking.who) is not Standing.OWNER:
@@ -220,7 +250,7 @@ class Remembering:
         owner = Asking(Approver(PERSON, door="command line"), Scope(OWNER), Trust.OWNER)
         acts: tuple[Callable[..., Any], ...] = (
             self.blocks, self.show, self.history, self.diff, self.blame, self.edit, self.rollback, self.undo,
-            self.revert, self.share, self.unshare, self.verify,
+            self.revert, self.share, self.unshare, self.widen, self.verify,
         )  # fmt: skip
         return {f"memory.{act.__name__}": functools.partial(act, owner) for act in acts}
 
@@ -265,6 +295,25 @@ def _shared(rows: Rows, named: Named) -> dict[str, Any]:
     """Whom a block is shared with, and at what."""
     shares = [{"agent": agent, "permission": str(at)} for agent, at in shares_of(rows, named.block.id)]
     return {"block": named.name, "agent": named.agent, "shares": shares}
+
+
+def _widened(rows: Rows, named: Named, to: Audience, scope: Scope, *, done: bool) -> dict[str, Any]:
+    """Which text is, or would be, made known to whom."""
+    return {
+        "block": named.name,
+        "from": where(rows, named.block.audience, scope),
+        "to": where(rows, to, scope),
+        "audience": str(to),
+        "text": named.block.content,
+        "done": done,
+    }
+
+
+def _audience(text: str) -> Audience:
+    try:
+        return parse_audience(text.strip())
+    except ValueError as error:
+        raise UserError(f"{error}.") from None
 
 
 def _summary(rows: Rows, named: Named, scope: Scope) -> dict[str, Any]:

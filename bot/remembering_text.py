@@ -142,6 +142,15 @@ def shares_text(found: Mapping[str, Any]) -> str:
     return f"Block {found['block']} of {found['agent']} is shared with {shares}, where its readers allow."
 
 
+def widened_text(found: Mapping[str, Any]) -> str:
+    """What was made known to whom, or would be."""
+    head = f"Block {found['block']}, known in {found['from']} until now,"
+    if found["done"]:
+        return f"{head} is known in {found['to']} now, as it stands; its past is not."
+    would = f"{head} would be known in {found['to']}. This is what would be told; say it again with a yes:"
+    return f"{would}\n\n{found['text']}"
+
+
 def blame_text(data: Mapping[str, Any]) -> str:
     """The text in parts, each behind who wrote it."""
     lines = []

@@ -10,7 +10,7 @@ from bot.cli.asking import ask
 from bot.cli.printing import print_found, print_listed
 from bot.config import Config
 from bot.errors import CallError, UserError
-from bot.remembering_text import blame_text, diff_text, done_text, history_text, shares_text
+from bot.remembering_text import blame_text, diff_text, done_text, history_text, shares_text, widened_text
 
 Administer: TypeAlias = Callable[..., None]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -122,6 +122,16 @@ def _add_reverting(group: typer.Typer, administer: Administer) -> None:
     def unshare(block: Name, agent: Annotated[str, typer.Argument(help="Which agent.")], as_json: Json = False) -> None:
         """Take back that an agent sees a block, at once."""
         administer(_told, as_json, "unshare", shares_text, {"name": block, "agent": agent})
+
+    @group.command()
+    def widen(
+        block: Name,
+        audience: Annotated[str, typer.Argument(help="public, guild:<id> or channel:<id>.")],
+        sure: Annotated[bool, typer.Option("--yes", help="Do it; without it you see what would be told.")] = False,
+        as_json: Json = False,
+    ) -> None:
+        """Let more people know a block that holds your own words alone, as it stands."""
+        administer(_told, as_json, "widen", widened_text, {"name": block, "to": audience, "sure": sure})
 
     @group.command()
     def verify(

@@ -17,7 +17,7 @@ from discord import app_commands
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.errors import UserError
 from bot.remembering import Asking, Remembering
-from bot.remembering_text import diff_text, done_text, history_text, shares_text
+from bot.remembering_text import diff_text, done_text, history_text, shares_text, widened_text
 from memory.errors import StoreError
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
@@ -52,6 +52,7 @@ def install_memory(tree: app_commands.CommandTree[Any], remembering: Remembering
         group.add_command(command)
     for command in (_edit(remembering, ask), _share(remembering, ask), _unshare(remembering, ask)):
         group.add_command(command)
+    group.add_command(_widen(remembering, ask))
     tree.add_command(group)
 
     before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
@@ -181,6 +182,24 @@ def _unshare(remembering: Remembering, ask: Ask) -> Command:
     async def command(interaction: Interaction, label: Name, agent: app_commands.Range[str, 1, 64]) -> None:
         async def text() -> str:
             return shares_text(await remembering.unshare(await ask(interaction), label, agent))
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _widen(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="widen", description="Let more people know a block that holds your own words alone")
+    @app_commands.describe(
+        label="Which block",
+        to="public, guild:<id> or channel:<id>",
+        sure="Do it; without it you see what would be told",
+    )
+    async def command(
+        interaction: Interaction, label: Name, to: app_commands.Range[str, 1, 100] = "public", sure: bool = False
+    ) -> None:
+        async def text() -> str:
+            return widened_text(await remembering.widen(await ask(interaction), label, to, sure=sure))
 
         await _answer(interaction, text)
 

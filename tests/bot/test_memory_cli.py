@@ -43,6 +43,21 @@ def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     assert {row["state"] for row in said(folder, "verify")} == {"sound"}
 
 
+def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -> None:
+    (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
+    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    looked = carina(folder, "memory", "widen", "scratchpad", "public")
+    assert "would be known in all places" in looked.stdout
+    assert looked.stdout.rstrip().endswith("Shoes off.")
+    assert row in [{**each, "size": row["size"], "changed_at": row["changed_at"]} for each in said(folder, "list")]
+    found = said(folder, "widen", "scratchpad", "public", "--yes")
+    assert (found["done"], found["text"]) == (True, "Shoes off.")
+    readers = {each["block"]: each["readers"] for each in said(folder, "list")}
+    assert readers["scratchpad"] == "all places"
+    again = carina(folder, "memory", "widen", "scratchpad", "public")
+    assert "may hold words of several people" in again.stderr
+
+
 GARDEN = """
 [[agents]]
 name = "Carina"

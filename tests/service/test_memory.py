@@ -85,6 +85,13 @@ async def test_sharing_is_the_owners(offline_town: Town) -> None:
     assert "is that agent's own" in own
 
 
+async def test_only_what_one_said_alone_can_be_made_known_more_widely(offline_town: Town) -> None:
+    t = offline_town
+    for person in (t.olga, t.ana):
+        refused = (await memory(person, "widen", t.general, label="persona", to="public", sure=True)).text
+        assert "may hold words of several people" in refused
+
+
 async def test_a_long_history_comes_as_a_file(offline_town: Town) -> None:
     t = offline_town
     for number in range(16):
