@@ -42,6 +42,7 @@ WORDS = {
     "requests": "requests for a yes, and your answers",
     "archival": "things to remember",
     "dreams": "notes of how things to remember about you were tidied",
+    "graph": "who and what these speak of, and how that belongs together",
     "feedback": "what you said of answers: corrections, thumbs up and down",
     "blocks": "notes about you, with their history",
     "steering": "decisions of yours about channels and sources",

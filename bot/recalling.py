@@ -7,7 +7,7 @@ turn's steps all see the same, and a provider's cache of the prompt holds.
 
 from collections.abc import Sequence, Set
 
-from memory import archival
+from memory import archival, graph
 from memory.archival import Entry
 from memory.database import Rows
 from memory.fulltext import content_words
@@ -18,6 +18,8 @@ from memory.turns import Turn
 
 MOST, UNASKED = 8, 5
 """Entries shown for a person's words; and the newest ones, on the first turn in a place where nothing fits."""
+LINKED = 3
+"""Entries beside these that the graph leads to."""
 _SPARE = 2 * MOST  # found, since some may be in view
 _EARLIER = 2  # messages before the newest whose words are looked for too
 _SHOWN = 600  # characters of one entry
@@ -45,10 +47,20 @@ def recalled(
         query = Query(text, agent, domain, until=turn.started_at, limit=_SPARE, meaning=meaning)
         hits = [EntryId(hit.id) for hit in search(rows, query, turn.scope).hits]
         found = _not_in_view(archival.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
+        found += _linked(rows, turn, agent, text, {entry.id for entry in found}, in_view)
     if found or history:
         return found
     newest = archival.latest(rows, agent, turn.scope, limit=UNASKED, before=turn.started_at)
     return _not_in_view(newest, in_view)
+
+
+def _linked(
+    rows: Rows, turn: Turn, agent: AgentId, text: str, known: Set[EntryId], in_view: Set[MessageId]
+) -> list[Entry]:
+    """Entries that the graph leads to from what is named, the nearest first; none that were found by their words."""
+    links = graph.linked(rows, agent, text, turn.scope, turn.started_at)
+    others = dict.fromkeys(link.entry for link in links if link.entry not in known)
+    return _not_in_view(archival.by_ids(rows, agent, others, turn.scope), in_view)[:LINKED]
 
 
 def _not_in_view(entries: Sequence[Entry], in_view: Set[MessageId]) -> list[Entry]:

@@ -110,6 +110,13 @@ class Given:
     trust: Trust
 
 
+def corrections_among(rows: Rows, messages: Sequence[MessageId]) -> set[MessageId]:
+    """Which of these messages set something right."""
+    sql = """SELECT message_id FROM feedback WHERE kind = 'correction'
+             AND message_id IN (SELECT value FROM json_each(?))"""
+    return {MessageId(row["message_id"]) for row in rows.all(sql, (json.dumps(list(messages)),))}
+
+
 def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
     """Corrections of an agent that no pass has looked at, the oldest first; what was taken back is not among them."""
     found = rows.all(

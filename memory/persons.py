@@ -20,6 +20,7 @@ from memory import (
     feedback,
     folders,
     grants,
+    graph,
     groups,
     inbox,
     jobs,
@@ -70,6 +71,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("grants", grants, "permission_grants", "permission_audit"),  # before the requests that they came from
     _store("requests", requests, "permission_requests", "permission_votes"),
     _store("dreams", dreams, "dream_items", "dream_marks"),  # before the entries that it is about
+    _store("graph", graph, "graph_triples"),
     _store("feedback", feedback, "feedback"),
     _store("archival", archival, "archival_entries", "archival_journal"),
     _store("folders", folders, "folder_files", "file_passages"),

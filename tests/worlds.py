@@ -29,10 +29,12 @@ from bot.identities import Identities
 from bot.models.base import Model
 from bot.policy import Approver
 from bot.summarising import Summarising
-from memory import presence, vectors
+from memory import agents, archival, graph, presence, vectors
 from memory.agents import Agent
-from memory.database import as_dict
+from memory.audience import Scope
+from memory.database import Rows, Tx, as_dict
 from memory.embedding import Embedder, GuardedEmbedder, Questions
+from memory.graph import Entity, Kind, Triple
 from memory.ids import PersonId, Snowflakes
 from memory.search import Nearness
 from sources.base import Place, Speaker
@@ -256,7 +258,16 @@ class Run:
         means = Means(Background(nobody, Budgets(), service.clock, str, 180), DreamSettings(), Path("directives"))
         dreaming = Dreaming(service.constellations, service.house, means)
         await dreaming.run()
+        await service.write(self._link)
         return Dreams(service.constellations, service.house, service.approvals.people, service.clock, dreaming)
+
+    def _link(self, tx: Tx) -> None:
+        """The graph as a model might read it out of entries: the first word of each belongs to its last."""
+        for row in tx.all("SELECT * FROM archival_entries WHERE parent_entry_id IS NULL ORDER BY n"):
+            entry = archival.to_entry(row)
+            first, last = (Entity(entry.content.split()[at], Kind.THING) for at in (0, -1))
+            if graph.says(entry, triple := Triple(first, "belongs to", last)):
+                graph.put(tx, "drm_world", entry, (triple,), self.service.clock())
 
     async def tell(self) -> None:
         """Agents, days and weeks are told in short, as the house's own jobs do."""
@@ -287,6 +298,7 @@ class Run:
             "SELECT key, content, category, tags, expires_at, trust, audience FROM working_memory ORDER BY id",
             "SELECT kind, person_id, tool, at, audience FROM feedback ORDER BY id",
             "SELECT pass, action, before, audience FROM dream_items ORDER BY n",
+            "SELECT subject, relation, object, audience FROM graph_triples ORDER BY id",
             "SELECT summary, strategy, message_count, depth, trust, audience FROM archive_summaries ORDER BY id",
             "SELECT agent_id, summary, messages_covered, trust, audience FROM agent_summaries ORDER BY 1, audience",
             "SELECT summary, key_decisions, span, message_count, trust, audience FROM constellation_summaries"
@@ -303,8 +315,16 @@ class Run:
             asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
             found = [await desk.search(asker, text, 50) for text in ("", *WORDS, " ".join(WORDS), *QUESTIONS)]
             blocks = await desk.blocks(asker)
+            links = await self.service.read(functools.partial(self._links, scope=scope))
             tidied = "" if asker.is_owner else await dreams.report(asker)  # the owner is told how much else there was
-            self._where(place).append(f"{place.id}: {found!r} {blocks!r} {tidied!r}")
+            self._where(place).append(f"{place.id}: {found!r} {blocks!r} {tidied!r} {links!r}")
+
+    def _links(self, rows: Rows, scope: Scope) -> list[list[Triple]]:
+        """Where words lead in the graph of every agent."""
+        known = [each.id for each in agents.every_agent(rows)]
+        now = self.service.clock()
+        texts = (*WORDS, *QUESTIONS)
+        return [[link.triple for link in graph.linked(rows, one, text, scope, now)] for one in known for text in texts]
 
     def _where(self, place: Place) -> list[str]:
         return self.seen.secret if place in self.ground.aside else self.seen.elsewhere

@@ -21,3 +21,5 @@ class Dreams(Section):
     model: Annotated[str, AfterValidator(_check_own_model)] = ""
     tokens_per_run: int = Field(default=60_000, ge=0, le=10_000_000)
     preferences: bool = True
+    graph: bool = True
+    contradictions: bool = True

@@ -6,6 +6,8 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memory.graph import Kind
+
 T = TypeVar("T", bound=BaseModel)
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
@@ -67,6 +69,35 @@ class Preferences(_Answer):
     """What people seem to want."""
 
     preferences: list[Preference] = Field(default=[], max_length=_MOST)
+
+
+class Named(_Answer):
+    name: str = Field(min_length=1, max_length=80)
+    kind: Kind
+
+
+class Relation(_Answer):
+    source: str
+    subject: Named
+    relation: str = Field(min_length=1, max_length=40)
+    object: Named
+
+
+class Relations(_Answer):
+    """Who and what entries speak of, and how these belong together."""
+
+    triples: list[Relation] = Field(default=[], max_length=4 * _MOST)
+
+
+class Contradiction(_Answer):
+    wrong: str
+    right: str
+
+
+class Contradictions(_Answer):
+    """Which entries do not hold any more, and by which."""
+
+    contradictions: list[Contradiction] = Field(default=[], max_length=_MOST)
 
 
 def read_answer(text: str, schema: type[T]) -> T:

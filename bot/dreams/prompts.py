@@ -1,6 +1,6 @@
 """What models are told in upkeep. A Markdown file in the folder `directives` of the data folder overrides a text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 import structlog
@@ -10,7 +10,8 @@ from memory.archival import Entry
 from memory.dreams import Pass
 from memory.dreams.sayings import Saying
 from memory.feedback import Given
-from memory.ids import PersonId
+from memory.graph import Kind
+from memory.ids import EntryId, PersonId
 from sources.text import one_line
 
 FOLDER = "directives"
@@ -29,6 +30,10 @@ _FORMS = {
     '"because": "she wants to read them first", "instead": "show a draft"}]}',
     Pass.PREFERENCES: '{"preferences": [{"sources": ["m1", "m4"], "content": "Ann prefers short answers.", '
     '"strength": "strong|mild|casual", "sensitive": false}]}',
+    Pass.ENTITIES: '{"triples": [{"source": "e1", "subject": {"name": "Ann", "kind": "person"}, '
+    '"relation": "works at", "object": {"name": "Blue Bakery", "kind": "group"}}]}, '
+    f"kinds: {', '.join(Kind)}",
+    Pass.CONTRADICTIONS: '{"contradictions": [{"wrong": "e1", "right": "e4"}]}',
 }
 
 DIRECTIVES = {
@@ -47,6 +52,16 @@ Begin each with the person's name. Name all messages that show it, of one person
 was said: strong for very annoyed or emphatic, mild for a gentle push, casual for a remark. What touches health, \
 money, security, religion, politics or love is `sensitive`. Leave out what is true only now, and what was said of \
 others.""",
+    Pass.ENTITIES: """\
+Read out of an agent's notes who and what they speak of, and how these belong together. Names stand exactly as in \
+the note; the relation is a short verb phrase in the present tense ("works at", "is allergic to", "has phone number"), \
+the same words for the same relation. Only what a note says itself, several triples of one note where it says more, \
+none where it names nothing. A note may be the source of several triples.""",
+    Pass.CONTRADICTIONS: """\
+Notes of an agent that are about the same follow, in groups. Say which cannot both be true now: `wrong` is the one \
+that does not hold any more, `right` the one that says how it is. What is newer holds; what is marked as set right by \
+the person holds in any case. Notes that add to each other, or are of different times or things, do not contradict \
+each other.""",
 }
 
 
@@ -80,6 +95,18 @@ def _entry(short: str, entry: Entry) -> str:
     tags = f", tags {', '.join(entry.tags)}" if entry.tags else ""
     head = f"{short} ({entry.created_at:%Y-%m-%d}{plain(category)}{plain(tags)})"
     return f'{head}: <quoted from="{short}">{plain(entry.content)}</quoted>'
+
+
+def groups_text(groups: Sequence[Sequence[tuple[str, Entry]]], corrected: Set[EntryId]) -> str:
+    """Groups of entries under their short ids, with the day of each, and which of them set something right."""
+    return "\n\n".join(
+        "\n".join(
+            f"{short} ({entry.created_at:%Y-%m-%d}{', set right by the person' if entry.id in corrected else ''}): "
+            f'<quoted from="{short}">{plain(entry.content)}</quoted>'
+            for short, entry in group
+        )
+        for group in groups
+    )
 
 
 def corrections_text(given: Sequence[tuple[str, Given]]) -> str:

@@ -14,7 +14,9 @@ import structlog
 
 from bot.dreams.asking import NO_MODEL, Asking, Means
 from bot.dreams.consolidating import Draft, consolidate, merge_duplicates
+from bot.dreams.contradicting import sweep
 from bot.dreams.learning import infer_preferences, learn_lessons
+from bot.dreams.linking import link_entities
 from bot.schedule import Schedule
 from memory import activity, agents, archival, dreams, feedback, turns
 from memory.agents import Agent
@@ -126,10 +128,22 @@ class Dreaming:
         await self._consolidate(asking, agent, draft)
         given = await asking.database.read(lambda rows: feedback.corrections(rows, agent.id, _CORRECTIONS))
         await learn_lessons(asking, agent, given, draft)
-        if self.means.settings.preferences and asking.has_model(agent):
-            said = await asking.database.read(lambda rows: sayings(rows, agent.id, now))
-            await infer_preferences(asking, agent, said, draft)
+        if asking.has_model(agent):
+            await self._judge(asking, agent, draft, now)
         return draft
+
+    async def _judge(self, asking: Asking, agent: Agent, draft: Draft, now: datetime) -> None:
+        """The passes that are nothing without a language model."""
+        settings, database = self.means.settings, asking.database
+        if settings.preferences:
+            said = await database.read(lambda rows: sayings(rows, agent.id, now))
+            await infer_preferences(asking, agent, said, draft)
+        if settings.graph:
+            new = await database.read(lambda rows: dreams.fresh(rows, agent.id, Pass.ENTITIES))
+            await link_entities(asking, agent, new, draft)
+        if settings.contradictions:
+            choice = await database.read(lambda rows: dreams.choose(rows, agent.id, Pass.CONTRADICTIONS))
+            await sweep(asking, agent, choice, draft)
 
     async def _consolidate(self, asking: Asking, agent: Agent, draft: Draft) -> None:
         database = asking.database

@@ -6,8 +6,21 @@ audience, one trust. Whatever breaks one raises `Broken`, and nothing has change
 """
 
 from memory.dreams.applying import Broken, apply
-from memory.dreams.candidates import Choice, choose
-from memory.dreams.plan import PASS_ORDER, Learned, Mark, Merge, Part, Pass, Plan, Refine, Retire, digest_of, kin_of
+from memory.dreams.candidates import Choice, choose, fresh
+from memory.dreams.plan import (
+    PASS_ORDER,
+    Learned,
+    Linked,
+    Mark,
+    Merge,
+    Part,
+    Pass,
+    Plan,
+    Refine,
+    Retire,
+    digest_of,
+    kin_of,
+)
 from memory.dreams.records import (
     Item,
     Run,
@@ -30,6 +43,7 @@ __all__ = [
     "Choice",
     "Item",
     "Learned",
+    "Linked",
     "Mark",
     "Merge",
     "Part",
@@ -45,6 +59,7 @@ __all__ = [
     "digest_of",
     "erase_person",
     "export_person",
+    "fresh",
     "invented",
     "kin_of",
     "latest_run",

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memory import archival
+from memory import archival, graph
 from memory.archival import Entry, NewEntry, Origin, to_entry
 from memory.archival.entries import MAX_TAGS, checked
 from memory.audience import OWNER, Scope, Trust
 from memory.database import Tx
 from memory.dreams import records
 from memory.dreams.candidates import LONGEST
-from memory.dreams.plan import Item, Learned, Merge, Plan, Refine, Retire, digest_of, kin_of
+from memory.dreams.plan import Item, Learned, Linked, Merge, Plan, Refine, Retire, digest_of, kin_of
 from memory.dreams.specifics import invented, lost
 from memory.errors import Refused, StoreError
 from memory.ids import AgentId, EntryId, new_id
@@ -47,6 +47,7 @@ class _Course:
     now: datetime
     tallies: dict[AgentId, _Tally] = field(default_factory=dict)
     left: Counter[str] = field(default_factory=Counter)
+    linked: int = 0
 
     def tally(self, agent: AgentId) -> _Tally:
         if agent not in self.tallies:
@@ -83,7 +84,9 @@ def apply(tx: Tx, plan: Plan, now: datetime) -> str:
         tx.insert("dream_tallies", {"run_id": run, "agent_id": agent, **counts})
     _audit(course)
     notes = (*plan.notes, *(f"{count} left: {why}" for why, count in sorted(course.left.items())))
-    changed = any(tally.retired or tally.made or tally.refined for tally in course.tallies.values())
+    if course.linked:
+        notes += (f"{course.linked} relations between people, places and things were noted",)
+    changed = course.linked or any(each.retired or each.made or each.refined for each in course.tallies.values())
     if not changed and not notes:
         tx.run("DELETE FROM dream_tallies WHERE run_id = ?", (run,))
         tx.run("DELETE FROM dream_runs WHERE id = ?", (run,))
@@ -112,6 +115,8 @@ def _do(course: _Course, item: Item) -> None:
             _refine(course, item)
         case Learned():
             _learn(course, item)
+        case Linked():
+            _link(course, item)
 
 
 def _unchanged(course: _Course, entries: Sequence[Entry]) -> bool:
@@ -200,6 +205,12 @@ def _refine(course: _Course, item: Refine) -> None:
     archival.store(course.tx, refined, None)
     course.tally(refined.agent).refined += 1
     course.note(item, "refined", refined, before=before)
+
+
+def _link(course: _Course, item: Linked) -> None:
+    _require(all(graph.says(item.entry, each) for each in item.triples), "a name would be noted that no entry says")
+    if _unchanged(course, [item.entry]):
+        course.linked += graph.put(course.tx, course.run, item.entry, item.triples, course.now)
 
 
 def _learn(course: _Course, item: Learned) -> None:

@@ -64,6 +64,23 @@ class _New:
 
 def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
     """The candidates of a pass among the entries of an agent: none where nothing is new since its marks."""
+    new, position, more = _since(rows, agent, of)
+    others = _neighbours(rows, agent, new)
+    _ask_vectors(rows, agent, new, others)
+    clusters: dict[Part, list[tuple[Entry, ...]]] = {}
+    for cluster in _clusters(new, others):
+        clusters.setdefault(kin_of(cluster[0]).part, []).append(cluster)
+    return Choice(_by_part(new), clusters, position, more)
+
+
+def fresh(rows: Rows, agent: AgentId, of: Pass) -> Choice:
+    """The same without what is near to them."""
+    new, position, more = _since(rows, agent, of)
+    return Choice(_by_part(new), {}, position, more)
+
+
+def _since(rows: Rows, agent: AgentId, of: Pass) -> tuple[list[_New], dict[Part, int], bool]:
+    """What is new since a pass's marks, how far it comes with that, and whether more has to wait."""
     found = rows.all(
         f"""SELECT c.seq, e.* FROM dream_changes c CROSS JOIN archival_entries e ON e.n = c.n
             LEFT JOIN dream_marks m ON m.pass = :pass AND m.agent_id = e.agent_id AND m.audience = e.audience
@@ -77,15 +94,14 @@ def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
     position: dict[Part, int] = {}
     for row in taken:
         position[_part(row)] = int(row["seq"])
-    others = _neighbours(rows, agent, new)
-    _ask_vectors(rows, agent, new, others)
+    return new, position, len(found) > MOST_NEW
+
+
+def _by_part(new: Iterable[_New]) -> dict[Part, list[Entry]]:
     by_part: dict[Part, list[Entry]] = {}
     for each in new:
         by_part.setdefault(each.kin.part, []).append(each.entry)
-    clusters: dict[Part, list[tuple[Entry, ...]]] = {}
-    for cluster in _clusters(new, others):
-        clusters.setdefault(kin_of(cluster[0]).part, []).append(cluster)
-    return Choice(by_part, clusters, position, len(found) > MOST_NEW)
+    return by_part
 
 
 def _part(row: Row) -> Part:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from memory.archival import Entry, NewEntry
 from memory.audience import Audience, Trust
+from memory.graph import Triple
 from memory.ids import AgentId, MessageId, PersonId
 
 OWN_KINDS = ("anti-patterns", "user-preferences")
@@ -25,6 +26,10 @@ class Pass(StrEnum):
     """Anti-patterns from corrections."""
     PREFERENCES = "preferences"
     """What people seem to want, from what they said."""
+    ENTITIES = "entities"
+    """Who and what entries speak of, and how these belong together."""
+    CONTRADICTIONS = "contradictions"
+    """What says otherwise than something newer, or than a correction."""
 
 
 PASS_ORDER = tuple(Pass)
@@ -86,7 +91,16 @@ class Learned:
     waiting: bool = False
 
 
-Item: TypeAlias = Merge | Retire | Refine | Learned
+@dataclass(frozen=True)
+class Linked:
+    """What an entry says of whom and what it speaks of."""
+
+    by: Pass
+    entry: Entry
+    triples: tuple[Triple, ...]
+
+
+Item: TypeAlias = Merge | Retire | Refine | Learned | Linked
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,8 @@ def latest_seen(rows: Rows, scope: Scope) -> Run | None:
 
 def newest_done(rows: Rows) -> Run | None:
     """The newest that changed something and was not undone."""
-    having = "GROUP BY r.id HAVING r.outcome = 'done' AND retired + made + refined > 0"
+    linked = "EXISTS (SELECT 1 FROM graph_triples g WHERE g.run_id = r.id)"
+    having = f"GROUP BY r.id HAVING r.outcome = 'done' AND (retired + made + refined > 0 OR {linked})"
     row = rows.one(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1")
     return None if row is None else _run(row)
 

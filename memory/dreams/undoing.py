@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from memory import archival
+from memory import archival, graph
 from memory.archival import Entry, to_entry
 from memory.clock import to_text
 from memory.database import Tx
@@ -39,6 +39,7 @@ def undo(tx: Tx, now: datetime) -> tuple[Run, int]:
             entry, _ = found[item.n]
             before = item.before
             archival.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
+    graph.forget_run(tx, run.id)
     tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (to_text(now), run.id))
     return run, run.retired + run.made + run.refined - len(items)
 

@@ -103,7 +103,7 @@ async def ground(
         async def choose(_agent: agents.Agent) -> ScriptedModel:
             return model
 
-        given = Settings(**{"preferences": False, **settings})
+        given = Settings(**{"preferences": False, "graph": False, "contradictions": False, **settings})
         means = Means(Background(choose, kept, service.clock, str, 180), given, folder / "directives")
         yield Ground(service, model, means)
 

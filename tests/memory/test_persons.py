@@ -21,6 +21,7 @@ from memory import (
     feedback,
     folders,
     grants,
+    graph,
     groups,
     inbox,
     jobs,
@@ -298,14 +299,17 @@ def lived(tx: Tx) -> None:
 def tidied(tx: Tx, scope: Scope) -> None:
     """What upkeep made of her words: two entries became one, one got a category that is her word."""
     origin = Origin(scope, Trust.APPROVED, ANN)
-    first, second, third = (
-        archival.insert(tx, STAR, NewEntry(f"{SECRET} {rest}", origin), NOON) for rest in ("it is", "is it", "it was")
+    first, second, third, fourth = (
+        archival.insert(tx, STAR, NewEntry(f"{SECRET} {rest}", origin), NOON)
+        for rest in ("it is", "is it", "it was", "it will be")
     )
     by = dreams.Pass.CONSOLIDATION
     merge = dreams.Merge(by, (first, second), f"{SECRET} it is", "", ())
     refine = dreams.Refine(by, third, f"words/{SECRET}", (SECRET,))
     part = dreams.Part(STAR, scope.audience, Trust.APPROVED)
-    assert dreams.apply(tx, dreams.Plan((merge, refine), (dreams.Mark(by, part, 9),)), NOON)
+    entity = graph.Entity(SECRET, graph.Kind.THING)
+    linked = dreams.Linked(dreams.Pass.ENTITIES, fourth, (graph.Triple(entity, f"is {SECRET}", entity),))
+    assert dreams.apply(tx, dreams.Plan((merge, refine, linked), (dreams.Mark(by, part, 9),)), NOON)
 
 
 def others(tx: Tx) -> None:
@@ -362,7 +366,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
         "tasks", "events", "activity", "coordination", "summaries", "working", "facts", "work",
-        "states",
+        "states", "graph",
     }  # fmt: skip
 
 

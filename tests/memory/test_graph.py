@@ -1,0 +1,114 @@
+"""The graph: what leads where, for whom, and what goes with the entries it was read out of."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from memory import archival, graph
+from memory.archival import Entry, NewEntry, Origin
+from memory.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.database import Tx
+from memory.graph import Entity, Kind, Triple
+from memory.ids import AgentId
+from tests.memory.parts import ANN, GUILD, NOON, STAR, store
+
+LATER = NOON + timedelta(hours=1)
+HERE = Scope(GUILD)
+
+
+def kept(tx: Tx, text: str, *said: tuple[str, str, str], audience: Audience = GUILD) -> Entry:
+    entry = archival.insert(tx, STAR, NewEntry(text, Origin(Scope(audience), Trust.APPROVED, ANN)), NOON)
+    triples = [Triple(Entity(one, Kind.PERSON), how, Entity(other, Kind.THING)) for one, how, other in said]
+    graph.put(tx, "drm_1", entry, triples, NOON)
+    return entry
+
+
+def found(tx: Tx, words: str, scope: Scope = HERE, until: datetime = LATER) -> list[tuple[str, int]]:
+    links = graph.linked(tx, STAR, words, scope, until)
+    return [
+        (f"{link.triple.subject.name} {link.triple.relation} {link.triple.object.name}", link.hops) for link in links
+    ]
+
+
+def bakery(tx: Tx) -> None:
+    kept(tx, "Ann works at the Blue Bakery", ("Ann", "works at", "Blue Bakery"))
+    kept(tx, "Ann has a dog, Rex", ("Ann", "has a dog", "Rex"))
+    kept(tx, "Rex hates thunder", ("Rex", "hates", "thunder"))
+
+
+def test_two_steps_are_gone_from_what_is_named_and_not_three() -> None:
+    tx = store()
+    bakery(tx)
+    assert found(tx, "who is at the blue bakery today?") == [("Ann works at Blue Bakery", 1), ("Ann has a dog Rex", 2)]
+    assert found(tx, "REX") == [
+        ("Rex hates thunder", 1),
+        ("Ann has a dog Rex", 1),
+        ("Ann works at Blue Bakery", 2),
+    ]
+    assert found(tx, "the weather") == []
+    assert found(tx, "") == []
+
+
+@pytest.mark.parametrize(("scope", "seen"), [(Scope(GUILD), False), (Scope(person_audience(ANN)), True)])
+def test_nothing_leads_through_what_the_hearers_may_not_know(scope: Scope, seen: bool) -> None:
+    tx = store()
+    own = person_audience(ANN)
+    kept(tx, "Ann works at the Blue Bakery", ("Ann", "works at", "Blue Bakery"), audience=own)
+    kept(tx, "Ann has a dog, Rex", ("Ann", "has a dog", "Rex"), audience=own)
+    assert bool(found(tx, "blue bakery", scope)) is seen
+
+
+def test_other_agents_know_nothing_of_it_and_neither_does_the_past() -> None:
+    tx = store()
+    bakery(tx)
+    assert graph.linked(tx, AgentId("agt_moon"), "Rex", Scope(GUILD), LATER) == []
+    assert found(tx, "Rex", until=NOON - timedelta(seconds=1)) == []
+
+
+def test_who_belongs_to_everything_leads_nowhere() -> None:
+    tx = store()
+    kept(tx, "Ann and the tea", ("Ann", "likes", "tea"))
+    for number in range(20):
+        kept(tx, f"Ann and thing{number}", ("Ann", "owns", f"thing{number}"))
+    assert {hops for _, hops in found(tx, "tea")} == {1}
+
+
+def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it() -> None:
+    tx = store()
+    entries = [kept(tx, f"Ann has pet{number}", ("Ann", "has", f"pet{number}")) for number in range(4)]
+    tx.run("UPDATE archival_entries SET content = 'Ann has none' WHERE id = ?", (entries[0].id,))
+    tx.run("UPDATE archival_entries SET audience = ? WHERE id = ?", (OWNER, entries[1].id))
+    tx.run("DELETE FROM archival_entries WHERE id = ?", (entries[2].id,))
+    assert [row["object"] for row in tx.all("SELECT object FROM graph_triples")] == ["pet3"]
+    archival.retire(tx, [entries[3].id], None, LATER)
+    assert found(tx, "Ann") == []
+    archival.restore(tx, [entries[3].id])
+    assert found(tx, "Ann") == [("Ann has pet3", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "says"),
+    [
+        ("Ann works at the Blue Bakery", ("Ann", "Blue Bakery"), True),
+        ("Ann works at the Blue Bakery", ("ann", "the blue bakery"), True),
+        ("Ann works at the Blue Bakery", ("Anna", "Blue Bakery"), False),
+        ("Ann works at the Blue Bakery", ("Ann", "Red Bakery"), False),
+        ("Ann works at the Blue Bakery", ("Ann", "the"), False),
+        ("アンは青いパン屋で働く", ("アン", "青いパン屋"), True),
+        ("アンは青いパン屋で働く", ("アン", "赤いパン屋"), False),
+    ],
+)
+def test_a_name_has_to_stand_in_the_entry(text: str, names: tuple[str, str], says: bool) -> None:
+    tx = store()
+    triple = Triple(Entity(names[0], Kind.PERSON), "works at", Entity(names[1], Kind.GROUP))
+    assert graph.says(kept(tx, text), triple) is says
+
+
+def test_who_says_otherwise_of_the_same_is_found_among_the_same_ears() -> None:
+    tx = store()
+    here = kept(tx, "Ann lives in Rome", ("Ann", "lives in", "Rome"))
+    kept(tx, "Ann lives in Oslo", ("Ann", "lives in", "Oslo"), audience=OWNER)
+    said = Triple(Entity("ann", Kind.PERSON), "lives in", Entity("Paris", Kind.PLACE))
+    same = Triple(Entity("Ann", Kind.PERSON), "lives in", Entity("Rome", Kind.PLACE))
+    assert set(graph.rivals(tx, STAR, (GUILD, Trust.APPROVED), [said])) == {here.id}
+    assert graph.rivals(tx, STAR, (GUILD, Trust.APPROVED), [same]) == {}
