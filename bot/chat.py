@@ -12,6 +12,7 @@ from typing import Any
 
 from bot.broker import SOURCE as BROKER
 from bot.courier import to_delivery
+from bot.errands import said_because
 from bot.errors import UserError
 from bot.events import Complete, Failed, TextChunk, TurnEvent
 from bot.fronts import Desks
@@ -122,26 +123,25 @@ class Chat:
     async def _is_for(self, shown: dict[str, Any], source: str, waited: str) -> bool:
         """Whether what is shown answers this, or nobody else who waits."""
 
-        def answered(rows: Rows) -> set[tuple[str, str]]:
-            row = outbox.said_by_us(rows, SOURCE, shown["id"])
-            claimed = inbox.of_turn(rows, row.turn) if row is not None and row.turn is not None else []
-            return {(each.source, each.external_id) for each in claimed}
+        def answers(rows: Rows, source: str, external_id: str) -> bool:
+            row = inbox.by_external(rows, source, external_id)
+            said = said_because(rows, row) if row is not None else ()
+            return any(shown_as(to_delivery(each)).id == shown["id"] for each in said)
+
+        def look(rows: Rows) -> bool:
+            others = self._awaited - {waited}
+            return answers(rows, source, waited) or not any(answers(rows, SOURCE, each) for each in others)
 
         async with self._constellations.use(self._house) as database:
-            found = await database.read(answered)
-        return (source, waited) in found or not any((SOURCE, each) in found for each in self._awaited)
+            return await database.read(look)
 
     async def _answers_to(self, row: InRow) -> list[dict[str, Any]]:
         """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(f"it could not be answered: {row.last_error}; `carina inbox list --dead` shows it")
-        turn = row.turn
-        if turn is None:
-            return []
         async with self._constellations.use(self._house) as database:
-            found = await database.read(lambda rows: outbox.of_turn(rows, turn))
-        texts = (each for each in found if each.kind == "text" and each.place == PLACE.id)
-        return [to_data(shown_as(to_delivery(each))) for each in texts if each.status is not outbox.Status.WITHDRAWN]
+            said = await database.read(lambda rows: said_because(rows, row))
+        return [to_data(shown_as(to_delivery(each))) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
     async def say(self, text: str, external_id: str) -> dict[str, Any]:
         """Pass a line on; the same `external_id` again is the same line.

@@ -105,7 +105,7 @@ class Errands:
         now = self.desks.desk.clock()
 
         def take(tx: Tx) -> str:
-            said = _said(tx, row)
+            said = said_because(tx, row)
             for each in said:
                 outbox.take(tx, each, f"errand-{each.id}", now)
             return "\n\n".join(each.content for each in said)
@@ -118,7 +118,7 @@ class Errands:
             return await database.read(read)
 
 
-def _said(rows: Rows, row: InRow) -> Sequence[OutRow]:
+def said_because(rows: Rows, row: InRow) -> Sequence[OutRow]:
     """What the turns that answered a row said at the terminal, in order."""
     if row.turn is None:
         return ()
