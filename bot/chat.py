@@ -21,15 +21,17 @@ from bot.router import Router
 from bot.watchers import Broadcast
 from bot.why import AT_TERMINAL
 from bot.why_text import account_text
-from memory import inbox, messages, outbox
+from memory import groups, inbox, messages, outbox
 from memory.audience import OWNER, Scope
 from memory.constellation import Constellations
 from memory.database import Rows
 from memory.ids import ConstellationId
 from memory.inbox import InRow
 from memory.requests import Status, Verdict
-from sources.terminal import PERSON, PLACE, SOURCE, Said, TerminalEndpoint, TerminalSource, shown_as, to_data
+from sources.terminal import PERSON, PLACE, SOURCE, Said, TerminalEndpoint, TerminalSource, row_of, shown_as, to_data
 
+ONCE = "terminal-once-"
+"""How the external ids begin of what is said by those who wait for its answer alone."""
 _LOOK_SECONDS = 0.05  # between looks at how something stands that somebody waits for
 
 _ANSWER = re.compile(
@@ -56,8 +58,6 @@ class Chat:
         self._events = events
         self._approvals, self._halt, self._why = desks.approvals, desks.halt, desks.why
         self._privacy = desks.community.privacy
-        self._awaited: set[str] = set()
-        """External ids of what is said at the moment by those who wait for its answer alone."""
 
     async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
@@ -85,16 +85,14 @@ class Chat:
     async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
         """Say something and give what answers it, as `chat` does, then {"kind": "Idle"}.
 
-        The same `external_id` again waits for the same answer, also after a restart. What answers somebody else who
-        waits at the same time is left to them. Raises UserError when no answer will come.
+        The same `external_id`, which begins with `ONCE`, again waits for the same answer, also after a restart. What
+        answers somebody else who asked so is left to them. Raises UserError when no answer will come.
         """
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         shown = set[str]()
         with ExitStack() as stack:
             stack.enter_context(self._endpoint.attach(lambda each: queue.put_nowait(to_data(each))))
             await self._router.reachable(PLACE.id)
-            self._awaited.add(external_id)
-            stack.callback(self._awaited.discard, external_id)
             said = await self.say(text, external_id)
             if answer := said.get("answer"):
                 yield to_data(Said("", answer))
@@ -121,19 +119,16 @@ class Chat:
             return await database.read(lambda rows: inbox.by_external(rows, source, external_id))
 
     async def _is_for(self, shown: dict[str, Any], source: str, waited: str) -> bool:
-        """Whether what is shown answers this, or nobody else who waits."""
+        """Whether what is shown answers this, or nothing that another command asked for itself alone."""
 
-        def answers(rows: Rows, source: str, external_id: str) -> bool:
-            row = inbox.by_external(rows, source, external_id)
-            said = said_because(rows, row) if row is not None else ()
-            return any(shown_as(to_delivery(each)).id == shown["id"] for each in said)
-
-        def look(rows: Rows) -> bool:
-            others = self._awaited - {waited}
-            return answers(rows, source, waited) or not any(answers(rows, SOURCE, each) for each in others)
+        def answered(rows: Rows) -> set[tuple[str, str]]:
+            row = outbox.get(rows, row_of(shown["id"]))  # it has its external id only after this
+            claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
+            return {(each.source, each.external_id) for each in claimed}
 
         async with self._constellations.use(self._house) as database:
-            return await database.read(look)
+            found = await database.read(answered)
+        return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
 
     async def _answers_to(self, row: InRow) -> list[dict[str, Any]]:
         """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""

@@ -311,5 +311,10 @@ def _answers(buttons: Buttons | None) -> str:
     return f"\nAnswer with /approve {buttons.request} or /deny {buttons.request}"
 
 
+def row_of(external_id: str) -> OutboxId:
+    """The outbox row that a message shown at the terminal is of."""
+    return OutboxId(int(external_id.removeprefix("terminal-")))
+
+
 def _external_id(delivery: Delivery) -> str:
     return f"terminal-{delivery.id}"

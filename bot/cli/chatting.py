@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from bot.app import App, build
+from bot.chat import ONCE
 from bot.cli import streams
 from bot.cli.holder import TakesNoCommands, holder_of
 from bot.cli.prompt import HELP, Help, Quit, Refused, Say, understood
@@ -92,7 +93,7 @@ async def once(config: Config, text: str) -> None:
 
 async def _answered(config: Config, text: str) -> None:
     """Ask until the answer is whole: a service may end meanwhile, or begin, with other commands at the same time."""
-    view, external_id = ChatView(Console(highlight=False, no_color=config.no_color or None)), _new_id()
+    view, external_id = ChatView(Console(highlight=False, no_color=config.no_color or None)), _new_id(ONCE)
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
 
     def show(each: dict[str, Any]) -> None:
@@ -234,5 +235,5 @@ def _greeting(config: Config) -> str:
     return f"You are talking to {agent}, with {model}. /help lists what can be typed; /quit or Ctrl-D ends the chat."
 
 
-def _new_id() -> str:
-    return f"terminal-{snowflakes.next()}"
+def _new_id(beginning: str = "terminal-") -> str:
+    return f"{beginning}{snowflakes.next()}"
