@@ -93,7 +93,9 @@ async def test_what_was_answered_with_nobody_there_is_shown_to_the_next_who_come
         await app.chat.say("remember that my cat is called Bolt", "terminal-1")
         await until(lambda: _answered(app))
         async with aclosing(app.chat.chat()) as chat, asyncio.timeout(10):
-            shown = [await anext(chat), await anext(chat)]
+            shown = [await anext(chat)]
+            while not answers(shown):
+                shown.append(await anext(chat))
         assert shown[0] == {"kind": "Listening"}
         assert "Bolt" in answers(shown)[0]
 
