@@ -45,6 +45,8 @@ def ask(intent: Ask, desk: Desk) -> Step:
     entries = entries_found([*hits("find", first, desk), *hits("newest", newest, desk)], desk)
     if lines := _tell(entries, question, desk) or _tell(said_found("heard", said, desk), question, desk):
         return lines
+    if lines := _of_others([*entries, *said_found("heard", said, desk)], intent.question, desk):
+        return lines
     searched = {**rows_searched(desk.data("heard0")), **rows_searched(desk.data("find0"))}
     return _slips(entries, question, desk) or unknown(desk, searched)
 
@@ -77,6 +79,17 @@ def _tell(found: list[Found], question: Question, desk: Desk) -> Lines | None:
             older.setdefault(one.fact.key, one)
     together = question.kind != "count" and (question.concepts & _SHARED or len(question.terms) == 1)
     return _say(list(newest.values())[: _SHOWN if together else 1], older, desk, full=best.full)
+
+
+def _of_others(found: list[Found], asked: str, desk: Desk) -> Lines | None:
+    """What somebody else said of themselves, where it is asked for by their name ("Annie's cat")."""
+    whose = desk.language.patterns.theirs.search(asked)
+    if whose is None:
+        return None
+    own = f"{asked[: whose.start()]}{desk.language.patterns.mine}{asked[whose.end() :]}"
+    name = whose["name"].casefold()
+    theirs = [one for one in found if not one.own and name in desk.name(one.record).casefold().split()]
+    return _tell(theirs, read_question(own, desk.language), desk)
 
 
 def _slips(found: list[Found], question: Question, desk: Desk) -> Lines | None:

@@ -126,6 +126,10 @@ class Patterns:
     """An order that may end with a question mark."""
     bare: re.Pattern[str]
     """A thing of which nothing is said ("my birthday"); it is asked about rather than stored."""
+    theirs: re.Pattern[str]
+    """Whose something is that a question is about, by the group "name": "Annie's" in "what is Annie's cat called?"."""
+    mine: str
+    """What stands there when people ask about what is their own."""
     open: re.Pattern[str]
     """How a fact ends that is not whole yet ("my dentist is"): it goes on in the next line."""
     forget: tuple[re.Pattern[str], ...]

@@ -218,6 +218,22 @@ def test_another_persons_fact_is_given_with_the_name() -> None:
     assert "(1 more here from other people.)" in talk.say("what do you know about me?", speaker="Ben")
 
 
+@pytest.mark.parametrize(
+    ("kept", "asked", "told"),
+    [
+        ("remember that my cat is called Minka", "what is Ana's cat called?", "Ana told me: “my cat is called Minka”"),
+        ("remember that my dentist is on Elm Street", "where is ana's dentist?", "on Elm Street”"),
+        ("merk dir, dass meine Katze Minka heißt", "wie heißt Anas Katze?", "Minka"),
+        ("私の猫の名前はタマだと覚えて", "Anaさんの猫の名前は何ですか？", "タマ"),
+    ],
+)
+def test_what_somebody_said_of_themselves_is_found_by_their_name(kept: str, asked: str, told: str) -> None:
+    talk = Talk()
+    talk.say(kept)
+    assert told in talk.say(asked, speaker="Ben")
+    assert told not in talk.say(asked.replace("Ana", "Tom").replace("ana", "tom"), speaker="Ben")
+
+
 def test_what_is_known_is_listed_with_dates() -> None:
     talk = Talk()
     talk.say("my name is Ana")

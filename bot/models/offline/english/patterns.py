@@ -1,5 +1,7 @@
 """What people want, as they say it in English."""
 
+import re
+
 from bot.models.offline.english.grammar import INTRODUCED, OCCUPATIONS
 from bot.models.offline.language import END, Patterns, anywhere, one_of, pattern, whole
 
@@ -49,6 +51,11 @@ PATTERNS = Patterns(
     ),
     polite=pattern(r"(?:(?:hey|hi|hello) \w{1,30}[,!]? )?(?:please )?(?:can|could|will|would) you\b"),
     bare=whole(r"(?:my|our) [\w'-]{1,40}(?: [\w'-]{1,40})?"),
+    theirs=re.compile(
+        r"\b(?!(?:what|it|that|who|where|how|when|there|let|he|she|here)'s)(?P<name>[^\W\d_][\w-]{0,30})'s?\b",
+        re.IGNORECASE,
+    ),
+    mine="my",
     open=anywhere(
         r"\b(?:is|are|was|were|am|be|called|named|has|have|likes?|lives?|that|the|an?|my|our|his|her|their|on|in|at|to|of|"
         r"and|or|with|for|from|by)\W{0,3}$"

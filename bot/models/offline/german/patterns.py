@@ -1,5 +1,7 @@
 """What people want, as they say it in German."""
 
+import re
+
 from bot.models.offline.german.grammar import INTRODUCED, OCCUPATIONS
 from bot.models.offline.german.order import NAMED
 from bot.models.offline.language import Patterns, anywhere, one_of, pattern, whole
@@ -40,6 +42,8 @@ PATTERNS = Patterns(
     ),
     polite=pattern(r"(?:bitte )?(?:kannst|könntest|würdest|magst) du\b"),
     bare=whole(r"(?:mein|unser)\w{0,2} [\w-]{1,40}(?: merken)?"),
+    theirs=re.compile(r"\b(?P<name>[A-ZÄÖÜ][\w-]{0,30}?)(?:'s|s|')(?= \w)"),
+    mine="mein",
     open=anywhere(
         r"\b(?:ist|sind|war|waren|heißt|heissen|heißen|hat|haben|mag|wohnt|dass|der|die|das|den|dem|ein\w{0,2}|mein\w{0,2}|"
         r"in|im|am|an|auf|bei|zu|zum|zur|von|vom|und|oder|mit|für|nach)\W{0,3}$"

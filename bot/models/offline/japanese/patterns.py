@@ -46,6 +46,8 @@ PATTERNS = Patterns(
         _whole(rf"(?:これを|それを)?(?:(?:覚え|憶え|おぼえ)て(?:おいて)?|メモして){_PLEASE}(?P<fact>)"),
     ),
     polite=re.compile(r"(?:くれる|くれますか|くれない|もらえる|もらえますか)[\s?？。]{0,4}$"),
+    theirs=re.compile(r"(?P<name>[^\W\d_]{1,20}?)(?:さん|ちゃん|くん|君|様)?の"),
+    mine="私の",
     open=re.compile(r"[はがをのにでと、]\s{0,3}$"),
     bare=_whole(rf"(?:{ME}の)?[^、。はがをにでと:：\s\d\x00-\x7f]{{1,12}}"),
     forget=(
