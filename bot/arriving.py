@@ -34,6 +34,7 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
         payload=_payload(notification),
         group=group if answerable else None,
         position=notification.position,
+        alone=notification.alone,
     )
 
 

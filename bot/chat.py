@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from bot.broker import SOURCE as BROKER
@@ -157,7 +158,8 @@ class Chat:
             return {"id": external_id, "answer": ruling.words, "goes_on": goes_on, "request": answer["request"]}
         if words := self._privacy.words_withheld(PERSON):
             return {"id": external_id, "answer": words, "goes_on": False}
-        self._router.receive(self._source.hear(text, external_id))
+        heard = self._source.hear(text, external_id)
+        self._router.receive(replace(heard, alone=external_id.startswith(ONCE)))
         if since := self._halt.since:
             words = f"Everything is halted since {since}. This is kept, and answered after `carina release`."
             return {"id": external_id, "answer": words, "goes_on": False}

@@ -55,6 +55,8 @@ class Arrival:
     payload: dict[str, Any]
     group: GroupId | None
     position: str = ""
+    alone: bool = False
+    """Whether no other arrival may be answered together with it."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         "payload": json.dumps(arrival.payload if waiting else {}, ensure_ascii=False),
         "audience": arrival.place.audience,
         "status": Status.RECEIVED if waiting else Status.DONE,
+        "alone": int(arrival.alone),
         "received_at": to_text(now),
         "done_at": None if waiting else to_text(now),
     }

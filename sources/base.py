@@ -131,6 +131,8 @@ class Notification:
     mentioned: Mapping[PersonId, str] = field(default_factory=dict)
     to: str = ""
     """Id of the group that is talked to by name; empty: whichever answers in the place."""
+    alone: bool = False
+    """Whether it gets an answer of its own, whatever else the same speaker says at the time."""
 
 
 Deliver: TypeAlias = Callable[[Notification], None]

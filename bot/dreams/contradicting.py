@@ -17,7 +17,7 @@ from memory.agents import Agent
 from memory.archival import Entry
 from memory.audience import Scope
 from memory.database import Rows
-from memory.dreams import Choice, Linked, Mark, Part, Pass, Retire, kin_of
+from memory.dreams import Choice, Linked, Mark, Part, Pass, Refine, Retire, kin_of
 from memory.ids import EntryId
 
 _SHOWN = 40  # entries in one call
@@ -105,7 +105,13 @@ def _judged(text: str, groups: Sequence[Sequence[tuple[str, Entry]]], right: set
         elif not _wins(short[each.right], short[each.wrong], right):
             draft.note("a contradiction was refused: what is older would win, or a correction lose")
         elif draft.take([short[each.wrong]]):
-            draft.items.append(Retire(Pass.CONTRADICTIONS, short[each.wrong]))
+            _put_away(short[each.wrong], draft)
+
+
+def _put_away(entry: Entry, draft: Draft) -> None:
+    """Instead of mending its category, if that was planned: it would not stand as it was read any more."""
+    draft.items = [item for item in draft.items if not (isinstance(item, Refine) and item.entry.id == entry.id)]
+    draft.items.append(Retire(Pass.CONTRADICTIONS, entry))
 
 
 def _wins(one: Entry, other: Entry, right: set[EntryId]) -> bool:

@@ -132,6 +132,21 @@ async def test_entries_that_share_few_words_meet_by_the_graph(tmp_path: Path) ->
         assert await g.standing() == {other}
 
 
+async def test_what_is_mended_in_the_same_run_is_linked_and_put_away_all_the_same(tmp_path: Path) -> None:
+    model = passes(triples=LIVES, contradictions=[{"wrong": "e1", "right": "e2"}])
+
+    def mending(request: Request) -> Any:
+        if "You tidy" in request.system:
+            return answers(refine=[{"id": "e1", "category": "homes"}, {"id": "e2", "category": "homes"}])
+        return model(request)
+
+    async with ground(tmp_path, otherwise=mending, graph=True, contradictions=True) as g:
+        await moved(g)
+        await g.run()
+        assert await g.standing() == {PARIS}
+        assert ("Ann", "lives in", "Paris") in await triples(g)
+
+
 async def test_without_a_model_there_is_no_graph_and_no_sweep(tmp_path: Path) -> None:
     async with ground(tmp_path, graph=True, contradictions=True) as g:
         await moved(g)
