@@ -1,4 +1,4 @@
-"""SQLite for one file: one writer that commits units of work in groups, one reader beside it.
+"""SQLite for one file: one writer that commits units of work in groups, two readers beside it.
 
 A *unit of work* is a plain function that gets a `Tx` and runs inside a savepoint on the writer's thread. Units
 that arrive while a commit is running share the next one (group commit), and a unit that raises rolls back
@@ -11,8 +11,8 @@ This is the only module that touches aiosqlite or sqlite3.
 import asyncio
 import importlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
@@ -28,6 +28,8 @@ Value: TypeAlias = str | int | float | bytes | None
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
 _BUSY_MS = 5_000
+_READERS = 2
+"""A third made answering no faster on two cores: beside SQLite's own work, reading is Python, one thread at a time."""
 _DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
 
 
@@ -191,13 +193,6 @@ class _Unit(Generic[T]):
     done: "asyncio.Future[T]"
 
 
-@dataclass
-class _Outcome:
-    """Results by position in the batch; an exception is a result too."""
-
-    results: list[Any] = field(default_factory=list)
-
-
 class _Thread(aiosqlite.Connection):
     """aiosqlite's thread, taking whole functions: one hop for a unit instead of one for each statement."""
 
@@ -222,58 +217,75 @@ def _translate(error: BaseException) -> BaseException:
     return error
 
 
-@dataclass(frozen=True)
-class _Writing:
-    """What belongs to the writer's thread."""
+@dataclass
+class _Reader:
+    """A connection that only reads, and how many wait for it or use it."""
 
-    raw: Connection
-    kept: Kept
+    thread: _Thread
+    busy: int = 0
+
+    async def run(self, work: Callable[[Rows], T]) -> T:
+        self.busy += 1
+        try:
+            return await self.thread.run(_read, work)
+        finally:
+            self.busy -= 1
 
 
-def _run_units(on: _Writing, units: Sequence[_Unit[Any]]) -> _Outcome:
-    raw, outcome, tx = on.raw, _Outcome(), Tx(on.raw, on.kept)
+def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
+    """Run it in one transaction: its statements all see the file at the same moment, and lock it once."""
+    raw.execute("BEGIN")
+    try:
+        return work(Rows(raw))
+    finally:
+        if raw.in_transaction:  # a damaged file ends it by itself
+            raw.execute("COMMIT")
+
+
+def _run_units(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
+    """Their results in order; an exception is a result too."""
+    results, tx = list[Any](), Tx(raw, kept)
     for unit in units:
         raw.execute("SAVEPOINT unit")
         try:
-            outcome.results.append(unit.work(tx))
+            results.append(unit.work(tx))
         except Exception as error:
             if not raw.in_transaction:  # SQLite rolled everything back (full disk, interrupt)
                 raise
             raw.execute("ROLLBACK TO unit")
-            on.kept.clear()
-            outcome.results.append(error)
+            kept.clear()
+            results.append(error)
         raw.execute("RELEASE unit")
-    return outcome
+    return results
 
 
-def _commit(on: _Writing, units: Sequence[_Unit[Any]]) -> _Outcome:
-    raw = on.raw
+def _commit(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
     level = "FULL" if any(unit.durable for unit in units) else "NORMAL"
     raw.execute(f"PRAGMA synchronous={level}")
     raw.execute("BEGIN IMMEDIATE")
     try:
-        on.kept.at_version(raw.execute("PRAGMA data_version").fetchall()[0][0])
-        outcome = _run_units(on, units)
+        kept.at_version(raw.execute("PRAGMA data_version").fetchall()[0][0])
+        results = _run_units(raw, kept, units)
         for unit in units:
             faults.reach(unit.point, "before")
         raw.execute("COMMIT")
     except BaseException:
-        on.kept.clear()
+        kept.clear()
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
     for unit in units:
         faults.reach(unit.point, "after")
-    return outcome
+    return results
 
 
 class Database:
     """One open SQLite file."""
 
-    def __init__(self, path: Path, writer: _Thread, reader: _Thread) -> None:
+    def __init__(self, path: Path, writer: _Thread, readers: Sequence[_Thread]) -> None:
         self.path = path
         self._writer = writer
-        self._reader = reader
+        self._readers = [_Reader(thread) for thread in readers]
         self._kept = Kept()
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
@@ -285,11 +297,10 @@ class Database:
     @asynccontextmanager
     async def open(cls, path: Path) -> AsyncIterator["Database"]:
         """Open an existing, migrated file; on leaving, what is waiting is committed first."""
-        async with (
-            _open_thread(path, read_only=False) as writer,
-            _open_thread(path, read_only=True) as reader,
-        ):
-            database = cls(path, cast("_Thread", writer), cast("_Thread", reader))
+        async with AsyncExitStack() as stack:
+            writer = await stack.enter_async_context(_open_thread(path, read_only=False))
+            readers = [await stack.enter_async_context(_open_thread(path, read_only=True)) for _ in range(_READERS)]
+            database = cls(path, cast("_Thread", writer), cast("list[_Thread]", readers))
             flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
             try:
                 yield database
@@ -317,9 +328,9 @@ class Database:
         return await self.submit(point, work, durable=durable)
 
     async def read(self, work: Callable[[Rows], T]) -> T:
-        """Run `work` on the reader's thread; it sees everything that was committed before."""
+        """Run `work` on a reader's thread; it sees everything that was committed before."""
         try:
-            return await self._reader.run(lambda raw: work(Rows(raw)))
+            return await min(self._readers, key=lambda reader: reader.busy).run(work)
         except driver.OperationalError as error:
             raise _translate(error) from error
 
@@ -348,7 +359,7 @@ class Database:
 
     async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
         try:
-            outcome = await self._writer.run(lambda raw: _commit(_Writing(raw, self._kept), units))
+            results = await self._writer.run(_commit, self._kept, units)
         except asyncio.CancelledError:
             # The thread goes on and may commit them all: running them again could do it twice.
             for unit in units:
@@ -361,7 +372,7 @@ class Database:
             for unit in units:  # one of them broke the group: each for itself
                 await self._commit_group([unit])
             return
-        for unit, result in zip(units, outcome.results, strict=True):
+        for unit, result in zip(units, results, strict=True):
             _settle(unit, result)
 
 

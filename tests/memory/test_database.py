@@ -333,6 +333,42 @@ async def test_the_reader_cannot_write(database: Database) -> None:
         await database.read(lambda rows: rows.one("INSERT INTO notes (word) VALUES ('x') RETURNING n"))
 
 
+async def test_a_slow_read_holds_up_no_other(database: Database) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def slow(rows: Rows) -> list[str]:
+        begun.set()
+        assert over.wait(20)
+        return words(rows)
+
+    await database.write(NOTE, put("first"))
+    waiting = asyncio.create_task(database.read(slow))
+    await asyncio.to_thread(begun.wait, 20)
+    try:
+        assert await asyncio.wait_for(database.read(words), 10) == ["first"]
+    finally:
+        over.set()
+    assert await waiting == ["first"]
+
+
+async def test_one_read_sees_the_file_at_one_moment(database: Database) -> None:
+    looked, written = threading.Event(), threading.Event()
+
+    def twice(rows: Rows) -> tuple[list[str], list[str]]:
+        before = words(rows)
+        looked.set()
+        assert written.wait(20)
+        return before, words(rows)
+
+    await database.write(NOTE, put("first"))
+    reading = asyncio.create_task(database.read(twice))
+    await asyncio.to_thread(looked.wait, 20)
+    await database.write(NOTE, put("second"))
+    written.set()
+    assert await reading == (["first"], ["first"])
+    assert await database.read(words) == ["first", "second"]
+
+
 async def test_a_row_as_plain_data_and_an_insert_that_may_be_ignored(database: Database) -> None:
     def work(tx: Tx) -> tuple[bool, bool, Row | None]:
         again = {"word": "same"}
