@@ -1,4 +1,4 @@
-"""The last few values by key."""
+"""The last few values by key, and when something may happen to a key again."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
@@ -38,3 +38,17 @@ class Recent(Generic[K, V]):
 
     def items(self) -> list[tuple[K, V]]:
         return list(self._values.items())
+
+
+class Pace(Generic[K]):
+    """Lets something happen to one thing no more often than every `seconds`; the last `limit` things are known."""
+
+    def __init__(self, seconds: float, limit: int) -> None:
+        self._seconds = seconds
+        self._next: Recent[K, float] = Recent(limit)
+
+    def wait(self, key: K, now: float) -> float:
+        """Seconds until it may happen to `key` again, and counted as happening then; `now` is of any steady clock."""
+        due = max(now, self._next.get(key) or now)
+        self._next.put(key, due + self._seconds)
+        return due - now

@@ -20,7 +20,7 @@ from sources.discord.link import REFUSED, Link
 from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.settings import DiscordSettings
 from sources.discord.webhooks import Webhooks, Words, shown_name
-from sources.recent import Recent
+from sources.recent import Pace, Recent
 from sources.text import sendable, split_text, visible
 
 log = structlog.get_logger(__name__)
@@ -42,6 +42,8 @@ LONGEST_WAIT = 300.0
 
 TYPING_EVERY = 8.0
 TYPING_AT_MOST = 900.0
+EDIT_EVERY = 1.0
+"""Seconds between edits of one message, whoever makes them: the last preview of an answer and the answer itself."""
 MAX_MENTIONS = 100
 MAX_FOUND = 500
 
@@ -70,6 +72,7 @@ class DiscordEndpoint:
         self._link = link
         self._hooks = Webhooks(link)
         self._done: Recent[OutboxId, str] = Recent(5_000)
+        self._edits: Pace[str] = Pace(EDIT_EVERY, 5_000)
         self._down_since: float | None = None
         self._typing: dict[PlaceId, asyncio.Task[None]] = {}
 
@@ -187,6 +190,7 @@ class DiscordEndpoint:
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         client = await self._client()
+        await asyncio.sleep(self._edits.wait(external_id, time.monotonic()))
         began = time.monotonic()
         try:
             channel = await self._channel(client, place)

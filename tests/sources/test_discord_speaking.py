@@ -1,6 +1,7 @@
 """What is said on Discord, over real sockets: once, to those meant, and with honest failures."""
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
 from sources.base import Activity, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable, OutFile
 from sources.discord.places import direct_place, person_id, place_id
+from sources.discord.speaking import EDIT_EVERY
+from sources.recent import Pace
 from tests.sources.running import connected
 from tests.wire.discord.channels import GuildChannel
 from tests.wire.discord.person import Person
@@ -233,6 +236,30 @@ async def test_what_arrived_is_found_in_history(server: DiscordServer, general: 
         server.faults.fail("GET", "/channels/*/messages", 403, code=50001)
         with pytest.raises(HistoryUnreadable):
             await running.endpoint.find((delivery(place_id(thread.id), "x"),))
+
+
+def test_edits_of_one_message_wait_for_each_other_and_not_for_those_of_another() -> None:
+    pace: Pace[str] = Pace(1.0, 10)
+    assert [pace.wait("one", 5.0), pace.wait("one", 5.25), pace.wait("two", 5.25), pace.wait("one", 9.0)] == [
+        0,
+        0.75,
+        0,
+        0,
+    ]
+    assert pace.wait("one", 9.0) == 1.0, "also after a second that nothing happened in"
+
+
+async def test_an_answer_does_not_replace_its_last_preview_within_the_second(
+    server: DiscordServer, general: GuildChannel
+) -> None:
+    place = place_id(general.id)
+    async with connected(server) as running:
+        said = await running.endpoint.send(delivery(place, "one"))
+        began = time.monotonic()
+        await running.endpoint.edit(place, said, "one …")
+        await running.endpoint.edit(place, said, "one, and all of it")
+        assert time.monotonic() - began >= EDIT_EVERY
+    assert [one.content for one in general.from_bot] == ["one, and all of it"]
 
 
 async def test_edits_withdrawals_and_what_is_gone(server: DiscordServer, general: GuildChannel, ana: Person) -> None:
