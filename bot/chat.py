@@ -29,11 +29,21 @@ from memory.database import Rows
 from memory.ids import ConstellationId
 from memory.inbox import InRow
 from memory.requests import Status, Verdict
-from sources.terminal import PERSON, PLACE, SOURCE, Said, TerminalEndpoint, TerminalSource, row_of, shown_as, to_data
+from sources.terminal import (
+    PERSON,
+    PLACE,
+    SOURCE,
+    Said,
+    Shown,
+    TerminalEndpoint,
+    TerminalSource,
+    row_of,
+    shown_as,
+    to_data,
+)
 
 ONCE = "terminal-once-"
 """How the external ids begin of what is said by those who wait for its answer alone."""
-_LOOK_SECONDS = 0.05  # between looks at how something stands that somebody waits for
 
 _ANSWER = re.compile(
     r"/(?:approve|(?P<deny>deny)) +(?P<request>[0-9]{1,20})(?(deny)|(?: +(?P<length>once|hour|always))?)"
@@ -92,13 +102,20 @@ class Chat:
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         shown = set[str]()
         with ExitStack() as stack:
-            stack.enter_context(self._endpoint.attach(lambda each: queue.put_nowait(to_data(each))))
+            changed = stack.enter_context(self._events.ends(PLACE.id))
+
+            def show(each: Shown) -> None:
+                queue.put_nowait(to_data(each))
+                changed.set()
+
+            stack.enter_context(self._endpoint.attach(show))
             await self._router.reachable(PLACE.id)
             said = await self.say(text, external_id)
             if answer := said.get("answer"):
                 yield to_data(Said("", answer))
             source, waited = (SOURCE, external_id) if not answer else (BROKER, said.get("request", ""))
             while not answer or said["goes_on"]:
+                changed.clear()
                 row = await self._row(source, waited)
                 over = row is not None and row.status in (inbox.Status.DONE, inbox.Status.DEAD)
                 if over:
@@ -112,7 +129,7 @@ class Chat:
                         if each["id"] not in shown:
                             yield each
                     break
-                await asyncio.sleep(_LOOK_SECONDS)
+                await changed.wait()
             yield {"kind": "Idle"}
 
     async def _row(self, source: str, external_id: str) -> InRow | None:

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from bot.errors import UserError
-from bot.events import Complete, Failed, TurnEvent
 from bot.fronts import Desks
 from bot.router import Router
 from bot.watchers import Broadcast
@@ -82,13 +81,7 @@ class Errands:
 
     async def _answer(self, heard: Notification) -> str:
         """Say it, and wait until it was answered; gives what was said."""
-        changed = asyncio.Event()
-
-        def watch(event: TurnEvent) -> None:
-            if event.place == PLACE.id and isinstance(event, Complete | Failed):
-                changed.set()
-
-        with self.events.listen(watch):
+        with self.events.ends(PLACE.id) as changed:
             self.router.receive(heard)
             while True:
                 await changed.wait()

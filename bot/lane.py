@@ -208,6 +208,7 @@ class Lane:
         counted = self._counted == turn
         if head.attempts >= self._patience.attempts and not counted:  # every try so far ended with the process
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._kit.clock()))
+            self._kit.watch(events.Failed(turn, self._place, again=False))
             return None
         # Also where nothing is counted: while the database takes no writes, no model is asked.
         goes_on = await self._db.write(
@@ -256,6 +257,8 @@ class Lane:
                 self._notices.tell_owner(tx, f"dead/inbox/{head.id}", self._epitaph(tx, error, head.audience), now)
 
         await self._db.write(_POSTPONE, work)
+        if dead:  # who waits for an answer waits no longer
+            self._kit.watch(events.Failed(TurnId(head.id), self._place, again=False))
 
     def _words(self, error: Exception) -> str:
         return f"{type(error).__name__}: {self._kit.redact(str(error))}"[:500]

@@ -28,6 +28,18 @@ class Broadcast:
         finally:
             self._watching.remove(watch)
 
+    @contextmanager
+    def ends(self, place: PlaceId) -> Iterator[asyncio.Event]:
+        """Something that is set whenever a turn in that place came to its end, well or not, until the context ends."""
+        ended = asyncio.Event()
+
+        def watch(event: TurnEvent) -> None:
+            if event.place == place and isinstance(event, Complete | Failed):
+                ended.set()
+
+        with self.listen(watch):
+            yield ended
+
 
 class Typing:
     """Shows in a place that an answer is being made there."""
