@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from bot import retrying
+from bot import lane, retrying
+from bot.events import Failed
 from bot.models.base import Answer, Request
 from memory.database import Tx
 from memory.errors import DatabaseFull
 from tests.bot.parts import Held, Platform, ScriptedModel, said, says, texts
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
 
@@ -65,6 +66,22 @@ async def test_what_joined_a_row_that_had_all_its_tries_is_not_given_up_with_it(
         await service.settled()
         assert service.platform.texts() == ["You said: number 2"]
         assert await states(service) == [("dead", 5, 0), ("done", 2, 1)]
+        assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
+
+
+async def test_who_waits_for_what_no_turn_can_be_made_of_is_told_when_it_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_given: object) -> None:
+        raise ValueError("no turn of this")
+
+    monkeypatch.setattr(lane, "begin_turn", broken)
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+        assert await states(service) == [("dead", 5, 1)]
+        assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
+        (notice,) = service.platform.texts(OWNERS_PLACE.id)
+        assert "no turn of this" in notice
 
 
 async def test_orderly_stops_use_no_tries_up(tmp_path: Path) -> None:
