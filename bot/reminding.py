@@ -26,6 +26,8 @@ from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring
 from scheduler.wording import rule_words
 from scheduler.zones import zone_of
+from sources.bluesky.keys import NAME as BLUESKY
+from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
 
 REMIND = "reminder"
@@ -89,8 +91,11 @@ def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str
 
 def require_speaking_later(place: PlaceId) -> None:
     """Raises Refused, in words, where nothing can be said to somebody later: a post is for everybody."""
-    if place_source(place) == "bluesky":
-        raise Refused("on Bluesky I cannot remind anybody, since everybody would read it: ask me on Discord")
+    if place_source(place) == BLUESKY and not user_of(place):
+        raise Refused(
+            "in a thread on Bluesky I cannot remind anybody, since everybody would read it: ask me on Discord or in a "
+            "direct message"
+        )
 
 
 def quiet_of(times: Times, default_zone: str) -> Quiet | None:

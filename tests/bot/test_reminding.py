@@ -140,11 +140,21 @@ def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: T
     assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum"]  # it was running all the time
 
 
-@pytest.mark.parametrize("place", ["bluesky:at://did:plc:7/post/1", "bluesky:user:did:plc:7"])
-def test_on_bluesky_nobody_is_reminded(tx: Tx, place: str) -> None:
+def test_in_a_thread_on_bluesky_nobody_is_reminded(tx: Tx) -> None:
     with pytest.raises(Refused, match="ask me on Discord"):
-        planned(tx, wanted(place=PlaceId(place)))
+        planned(tx, wanted(place=PlaceId("bluesky:at://did:plc:7/post/1")))
     assert tx.all("SELECT id FROM jobs") == tx.all("SELECT id FROM reminders") == []
+
+
+def test_what_was_set_in_a_direct_message_on_bluesky_is_said_there(tx: Tx) -> None:
+    who = PersonId("bluesky:did:plc:7")
+    there, alone_there = PlaceId("bluesky:user:did:plc:7"), Scope(person_audience(who))
+    heard(tx, there, "direct", alone_there.audience)
+    given = replace(wanted(place=there, scope=alone_there), person=who)
+    kept = reminding.plan(tx, given, (who,), "UTC", NOW)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(there, "⏰ call mum", alone_there.audience)]
+    assert tx.all("SELECT source FROM outbox")[0]["source"] == "bluesky"
 
 
 async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
@@ -154,8 +164,8 @@ async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) ->
     async with running(tmp_path, setting) as service:
         await service.heard(said("remind me in 20 minutes to call mum", 1, thread))
         (answer,) = service.platform.texts(thread.id)
-        assert "on Bluesky I cannot remind anybody" in answer
-        assert "ask me on Discord" in answer
+        assert "in a thread on Bluesky I cannot remind anybody" in answer
+        assert "ask me on Discord or in a direct message" in answer
         assert await service.column("SELECT id FROM reminders") == []
 
 
