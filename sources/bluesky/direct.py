@@ -93,7 +93,7 @@ class DirectMessages:
     def words(self) -> str:
         """How they stand, for the owner."""
         if not self._settings.direct:
-            return "direct messages are switched off (`direct` in [bluesky])"
+            return "direct messages are switched off (`direct_messages` in [bluesky])"
         if self.served:
             return "direct messages are served"
         why = self.trouble or "it was not asked yet"
