@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -113,15 +113,7 @@ class App:
                 await self.desks.community.privacy.eraser.take_up()  # before anybody's words are used again
                 await self.router.start(tasks)
                 listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
-                listening.append(tasks.create_task(self.desks.approvals.watch(), name="expiry of requests"))
-                listening.append(tasks.create_task(self.desks.community.privacy.eraser.run(), name="erasures"))
-                listening.append(tasks.create_task(self.desks.community.admission.run(), name="strangers"))
-                listening.append(tasks.create_task(self.embedding.run(), name="embedding"))
-                listening.append(tasks.create_task(self.damage.run(), name="damage"))
-                listening.append(tasks.create_task(self.desks.schedule.run(), name="jobs"))
-                listening.append(tasks.create_task(self.compactor.run(), name="compaction"))
-                listening.append(tasks.create_task(self.idling.run(), name="idle agents"))
-                listening.append(tasks.create_task(self.mcp.run(), name="MCP servers"))
+                listening += [tasks.create_task(go_on(), name=name) for name, go_on in self._beside().items()]
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
@@ -132,6 +124,20 @@ class App:
                 self.router.stop()
                 previews.stop()
                 progress.stop()
+
+    def _beside(self) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
+        """What goes on beside the front ends until the service ends, by the names of its tasks."""
+        return {
+            "expiry of requests": self.desks.approvals.watch,
+            "erasures": self.desks.community.privacy.eraser.run,
+            "strangers": self.desks.community.admission.run,
+            "embedding": self.embedding.run,
+            "damage": self.damage.run,
+            "jobs": self.desks.schedule.run,
+            "compaction": self.compactor.run,
+            "idle agents": self.idling.run,
+            "MCP servers": self.mcp.run,
+        }
 
     async def _status(self) -> dict[str, Any]:
         return (await self.desks.desk.status()).data()
