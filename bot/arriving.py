@@ -109,3 +109,19 @@ def ask_again(tx: Tx, arrival: Arrival, accepted: Accepted | None, group: GroupI
         payload={"edited": edited.id, "about": edited.id, "status": "edited", "reply_to": edited.external_id},
     )
     return events.add(tx, event, now) is not None
+
+
+def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:
+    """What happened, without the values of loaded secrets in any words of it: they are stored and shown nowhere."""
+    said, quoted = notification.speaker, notification.quoted
+    return replace(
+        notification,
+        text=redact(notification.text),
+        speaker=None if said is None else replace(said, name=redact(said.name)),
+        quoted=None if quoted is None else replace(quoted, text=redact(quoted.text)),
+        attachments=tuple(
+            replace(each, name=redact(each.name), text=redact(each.text)) for each in notification.attachments
+        ),
+        background=tuple(map(redact, notification.background)),
+        blocks=tuple(replace(each, profile=redact(each.profile)) for each in notification.blocks),
+    )

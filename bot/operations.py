@@ -18,6 +18,7 @@ from memory.ids import ConstellationId, GroupId, InboxId, PlaceId
 from memory.inbox import InRow, Status
 
 _REVIVE = commit_point("inbox.revive")
+_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 
 Wake: TypeAlias = Callable[[ConstellationId, PlaceId, GroupId], None]
 
@@ -41,6 +42,8 @@ class Operations:
 
     async def inbox_show(self, identifier: int) -> dict[str, Any]:
         """One inbox row with the words it brought, as far as the owner may read them."""
+        if not 0 <= identifier <= _LARGEST:
+            raise UserError(f"there is no inbox row {identifier}; `carina inbox list` shows them")
         async with self.constellations.use(self.house) as database:
             row = await database.read(lambda rows: inbox.get(rows, InboxId(identifier)))
             if row is None:
@@ -50,10 +53,10 @@ class Operations:
 
     async def inbox_retry(self, identifier: int) -> dict[str, Any]:
         """Let a dead row be tried again."""
+        await self.inbox_show(identifier)  # says so when there is no such row
         async with self.constellations.use(self.house) as database:
             row = await database.write(_REVIVE, lambda tx: inbox.revive(tx, InboxId(identifier)))
         if row is None:
-            await self.inbox_show(identifier)  # says so when there is no such row
             raise UserError(f"row {identifier} is not dead; `carina inbox list --dead` shows those that are")
         if row.group is not None:
             self.wake(self.house, row.place, row.group)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import structlog
 
 from bot import signals
-from bot.arriving import ByState, ask_again, no_states, settled, to_arrival, with_reaction
+from bot.arriving import ByState, ask_again, no_states, settled, to_arrival, with_reaction, without_secrets
 from bot.courier import Courier, Office
 from bot.kit import Kit
 from bot.lane import Lane, OpenPlaces, Patience, Written
@@ -253,6 +253,7 @@ class Router:
 
     async def _accept(self, house: House, database: Database, found: list[Notification]) -> None:
         """Store them, all or none; while the database refuses, keep them and try again."""
+        found = [without_secrets(each, house.kit.redact) for each in found]
         heard = [replace(each, place=self.heard_by(each.place)) for each in found]
         arrivals = [to_arrival(notification, house.group_of(notification)) for notification in heard]
         clock, broker = house.kit.clock, house.kit.broker

@@ -10,6 +10,7 @@ from discord import app_commands
 from bot.agenda import Agenda
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
+from bot.discord_ui.forms import Door
 from bot.planning import Plan
 from bot.policy import Approver
 from bot.reminding import Wanted
@@ -42,7 +43,7 @@ def install_agenda(tree: app_commands.CommandTree[Any], agenda: Agenda, settings
 
 
 def _buttons(agenda: Agenda) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
-    class Press(discord.ui.DynamicItem[discord.ui.Button[Any]], template=REMINDER):
+    class Press(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=REMINDER):
         """One button under one reminder; its id says which."""
 
         def __init__(self, offer: str, reminder: int, shown: discord.ui.Button[Any]) -> None:

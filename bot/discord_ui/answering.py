@@ -1,11 +1,12 @@
 """Answering interactions: promised within Discord's three seconds, seen by who asked alone, long texts as a file."""
 
 import io
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, TypeAlias
 
 import discord
 import structlog
+from discord import app_commands
 
 from bot.errors import UserError
 from sources.discord.link import REFUSED
@@ -14,6 +15,8 @@ Interaction: TypeAlias = discord.Interaction[Any]
 
 LONGEST = 1_900
 """Characters of an answer; what is longer goes into a file."""
+
+_CHOICES, _NAME = 25, 100  # suggestions that Discord takes, and characters of one
 
 _log = structlog.get_logger(__name__)
 
@@ -31,6 +34,14 @@ async def defer(interaction: Interaction) -> bool:
     return True
 
 
+async def answer_now(interaction: Interaction, text: str) -> None:
+    """Answer at once and to who asked alone, with what took no time to find."""
+    try:
+        await interaction.response.send_message(text[:LONGEST], ephemeral=True)
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="it can be asked again")
+
+
 async def tell(interaction: Interaction, text: str, *, file_name: str = "answer.md", **more: Any) -> None:
     """Answer who asked. When that cannot be said any more, what was done stands nevertheless.
 
@@ -43,6 +54,12 @@ async def tell(interaction: Interaction, text: str, *, file_name: str = "answer.
         await interaction.followup.send(text, ephemeral=True, **more)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="what was done stands")
+
+
+def suggested(found: Iterable[tuple[str, str]], typed: str) -> list[app_commands.Choice[str]]:
+    """What Discord offers while somebody types: of pairs of value and words, those that fit, as many as it takes."""
+    fitting = [(value, words) for value, words in found if typed.casefold() in f"{value} {words}".casefold()]
+    return [app_commands.Choice(name=words[:_NAME] or value, value=value) for value, words in fitting[:_CHOICES]]
 
 
 async def answer(interaction: Interaction, work: Awaitable[str], *, file_name: str = "answer.md") -> None:

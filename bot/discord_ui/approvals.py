@@ -10,6 +10,7 @@ from discord import app_commands
 from bot.approving import Approvals
 from bot.discord_ui.answering import LONGEST, Interaction, defer, tell
 from bot.discord_ui.asking import approver_of
+from bot.discord_ui.forms import Door
 from bot.errors import UserError
 from bot.policy import Approver
 from memory.grants import Grant
@@ -34,7 +35,7 @@ def install_approvals(tree: Tree, approvals: Approvals) -> None:
 
 
 def _buttons(approvals: Approvals) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
-    class Answer(discord.ui.DynamicItem[discord.ui.Button[Any]], template=PATTERN):
+    class Answer(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=PATTERN):
         """One button of one card; its id says which."""
 
         def __init__(self, offer: str, request: int, shown: discord.ui.Button[Any]) -> None:
@@ -143,7 +144,7 @@ def _list(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
         else:
             lines = ["\n**Allowed until revoked or over**", *map(_grant_line, held)]
             text += "\n".join(lines if held else [*lines, "nothing"])
-        await tell(interaction, text[:LONGEST])
+        await tell(interaction, text, file_name="permits.md")
 
     return command
 

@@ -1,5 +1,6 @@
 """`/archival list|show|add|delete` and `/context`: long-term entries, and what an agent is shown in this place."""
 
+import re
 from typing import Any, TypeAlias
 
 import discord
@@ -10,6 +11,7 @@ from bot.archive import Archive, shown_lines
 from bot.desk import Asker
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
+from bot.discord_ui.forms import LONGEST, hear_form
 from memory.archival import Entry
 from memory.audience import Scope
 from memory.ids import PlaceId
@@ -26,7 +28,6 @@ Tree: TypeAlias = app_commands.CommandTree[Any]
 
 _log = structlog.get_logger("bot.discord_ui.archive")
 FORM = "carina:archival:add"
-_FIELD = 4_000  # characters that Discord takes in one field of a form
 
 
 def install_archive(tree: Tree, archive: Archive, settings: DiscordSettings) -> None:
@@ -34,10 +35,17 @@ def install_archive(tree: Tree, archive: Archive, settings: DiscordSettings) -> 
     group = app_commands.Group(name="archival", description="What I keep for the long term")
     group.add_command(_list(archive, settings))
     group.add_command(_show(archive, settings))
-    group.add_command(_add(archive, settings))
+    group.add_command(_add())
     group.add_command(_delete(archive, settings))
     tree.add_command(group)
     tree.add_command(_context(archive, settings))
+
+    async def sent(interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
+        if await defer(interaction):
+            written = fields.get("text", ""), fields.get("label", "")
+            await answer(interaction, _added(interaction, archive, settings, written))
+
+    hear_form(tree, re.compile(re.escape(FORM)), sent)
 
 
 def _list(archive: Archive, settings: DiscordSettings) -> Command:
@@ -70,33 +78,25 @@ def _show(archive: Archive, settings: DiscordSettings) -> Command:
     return command
 
 
-def _add(archive: Archive, settings: DiscordSettings) -> Command:
-    class Form(discord.ui.Modal, title="Keep for the long term"):
-        """What is to be kept; it is heard as long as the form is open."""
-
-        content: discord.ui.Label[Any] = discord.ui.Label(
-            text="What to keep, in full sentences",
-            component=discord.ui.TextInput(custom_id="text", style=discord.TextStyle.long, max_length=_FIELD),
-        )
-        label: discord.ui.Label[Any] = discord.ui.Label(
-            text="A short name for it, if you like",
-            component=discord.ui.TextInput(custom_id="label", required=False, max_length=100),
-        )
-
-        async def on_submit(self, interaction: Interaction, /) -> None:
-            if await defer(interaction):
-                content, label = self.content.component, self.label.component
-                if isinstance(content, discord.ui.TextInput) and isinstance(label, discord.ui.TextInput):
-                    await answer(interaction, _added(interaction, archive, settings, (content.value, label.value)))
-
+def _add() -> Command:
     @app_commands.command(name="add", description="Have something kept for the long term, for when I talk to you alone")
     async def command(interaction: Interaction) -> None:
         try:
-            await interaction.response.send_modal(Form(custom_id=FORM, timeout=1800))
+            await interaction.response.send_modal(_form())
         except REFUSED as reason:
             _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
 
     return command
+
+
+def _form() -> discord.ui.Modal:
+    form = discord.ui.Modal(title="Keep for the long term", custom_id=FORM, timeout=None)
+    content = discord.ui.TextInput[Any](custom_id="text", style=discord.TextStyle.long, max_length=LONGEST)
+    label = discord.ui.TextInput[Any](custom_id="label", required=False, max_length=100)
+    form.add_item(discord.ui.Label(text="What to keep, in full sentences", component=content))
+    form.add_item(discord.ui.Label(text="A short name for it, if you like", component=label))
+    form.stop()  # what is sent is heard by its id, also after a restart
+    return form
 
 
 async def _added(

@@ -1,5 +1,6 @@
 """Who gives a command, and what an answer that only they see may use."""
 
+from collections.abc import Callable
 from typing import Any
 
 import discord
@@ -7,13 +8,34 @@ import discord
 from bot.desk import Asker
 from bot.policy import Approver, role_identity
 from memory.audience import OWNER, Audience, Scope, channel_audience, person_audience
-from sources.discord.places import person_id, place_id, place_of, spot_of
+from memory.ids import PersonId
+from sources.base import PlaceKind
+from sources.discord import hearing
+from sources.discord.places import Spot, person_id, place_id, place_of, spot_of
+from sources.discord.reading import author_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten
 
 _BARRED = (
     "You were shut out here. Of my commands only `/privacy` answers you: it shows and erases what I keep about you."
 )
+_WITHHELD = "You chose that nothing of yours is kept or answered; `/privacy resume` ends that."
+_NOT_LET_IN = "You were not let in here, so I keep nothing that you say; whoever runs me can do that."
+_KEEPING = {
+    "archival add",
+    "chat agent",
+    "chat group",
+    "events add",
+    "facts add",
+    "facts correct",
+    "memory edit",
+    "quiet",
+    "remind me",
+    "state",
+    "tasks add",
+}
+"""Commands, and forms by their ids, that take words of whoever gives them."""
+_GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOptionType.subcommand_group.value}
 
 
 async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Asker:
@@ -53,14 +75,48 @@ def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings
     return frozenset({place.audience, *place.within})
 
 
-def barred(interaction: discord.Interaction[Any], settings: DiscordSettings) -> str:
-    """Words for somebody who was shut out, in answer to any command but what everybody may do with their own data."""
-    user, guild = interaction.user, interaction.guild_id
-    name = interaction.data.get("name") if interaction.data else None
-    if user.id == settings.owner_id or name == "privacy":
+def barred(
+    interaction: discord.Interaction[Any], settings: DiscordSettings, withheld: Callable[[PersonId], bool]
+) -> str:
+    """Words for somebody whom this is not answered, whatever door they came by; empty for everybody else.
+
+    That is who was shut out, for anything but what everybody may do with their own data; and who is not heard here
+    (`withheld`: by their own choice), for whatever would keep words of theirs.
+    """
+    user, guild, what = interaction.user, interaction.guild_id, _asked(interaction)
+    if what.startswith("privacy"):
         return ""
-    roles = [role.id for role in user.roles] if isinstance(user, discord.Member) and guild is not None else []
-    return _BARRED if settings.shuts_out(user.id, roles, guild) else ""
+    if user.id != settings.owner_id:
+        roles = [role.id for role in user.roles] if isinstance(user, discord.Member) and guild is not None else []
+        if settings.shuts_out(user.id, roles, guild):
+            return _BARRED
+    if what not in _KEEPING:
+        return ""
+    if withheld(person_id(user.id)):
+        return _WITHHELD
+    return "" if _heard(interaction, settings) else _NOT_LET_IN
+
+
+def _asked(interaction: discord.Interaction[Any]) -> str:
+    """What a command, or the id of a button or form, asks for, in words: "privacy erase"."""
+    data: Any = interaction.data or {}
+    if "custom_id" in data:
+        return " ".join(str(data["custom_id"]).removeprefix("carina:").split(":")[:2])
+    words = [str(data.get("name", ""))]
+    while below := [part for part in data.get("options", ()) if part.get("type") in _GROUPS]:
+        data = below[0]
+        words.append(str(data["name"]))
+    return " ".join(words)
+
+
+def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> bool:
+    """Whether what this person says by message is heard there; where the bot is no member: in direct messages."""
+    author = author_of(interaction.user)
+    if interaction.guild is None:
+        spot = Spot(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
+        shared = bool(getattr(interaction.user, "mutual_guilds", ()))
+        return hearing.admitted(author, spot, settings, shares_guild=shared)
+    return hearing.admitted(author, spot_of(interaction.channel, author.id), settings, shares_guild=True)
 
 
 def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:

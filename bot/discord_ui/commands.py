@@ -4,7 +4,6 @@ What an answer shows is what the asker may know in that place: the scope is work
 was given, as for a message said there, and an ephemeral answer is heard by one person.
 """
 
-import io
 from typing import Any, TypeAlias
 
 import discord
@@ -12,15 +11,14 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk, ServiceStatus
+from bot.discord_ui.answering import Interaction, answer_now, defer, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.policy import Action, People
 from memory.search import Results
 from sources.discord.settings import DiscordSettings
 
-Interaction: TypeAlias = discord.Interaction[Any]
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
-_MOST = 1_900  # characters that an answer shows; what is longer goes into a file
 _SHOWN = 300  # characters of one hit
 
 _HELP = """**Talk to me** by mentioning me, answering one of my messages, or in a direct message.
@@ -53,7 +51,7 @@ def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -
 def _help() -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="help", description="How to talk to me, and what I do with what you say")
     async def command(interaction: Interaction) -> None:
-        await interaction.response.send_message(_HELP, ephemeral=True)
+        await answer_now(interaction, _HELP)
 
     return command
 
@@ -63,10 +61,9 @@ def _status(desk: Desk, people: People) -> app_commands.Command[Any, ..., None]:
     async def command(interaction: Interaction) -> None:
         if not policy.may(people, approver_of(interaction, "command"), Action.STATUS):
             text = "Only my owner and admins can see this. Whoever runs me sets DISCORD_OWNER_ID and [discord.admins]."
-            await interaction.response.send_message(text, ephemeral=True)
-            return
-        await interaction.response.defer(ephemeral=True)
-        await _answer(interaction, status_text(await desk.status()), "status.md")
+            await answer_now(interaction, text)
+        elif await defer(interaction):
+            await tell(interaction, status_text(await desk.status()), file_name="status.md")
 
     return command
 
@@ -79,19 +76,11 @@ def _search(desk: Desk, settings: DiscordSettings) -> app_commands.Command[Any, 
         text: app_commands.Range[str, 1, 200],
         limit: app_commands.Range[int, 1, 20] = 5,
     ) -> None:
-        await interaction.response.defer(ephemeral=True)
-        asker = await asker_of(interaction, settings)
-        await _answer(interaction, results_text(await desk.search(asker, text, limit)), "search.md")
+        if await defer(interaction):
+            found = await desk.search(await asker_of(interaction, settings), text, limit)
+            await tell(interaction, results_text(found), file_name="search.md")
 
     return command
-
-
-async def _answer(interaction: Interaction, text: str, file_name: str) -> None:
-    if len(text) <= _MOST:
-        await interaction.followup.send(text, ephemeral=True)
-        return
-    file = discord.File(io.BytesIO(text.encode()), filename=file_name)
-    await interaction.followup.send(f"{text[:_MOST]}\n(the whole of it is in the file)", file=file, ephemeral=True)
 
 
 def status_text(status: ServiceStatus) -> str:

@@ -32,6 +32,7 @@ from bot.discord_ui.summaries import install_summaries
 from bot.discord_ui.talking import install_groups, install_talking
 from bot.discord_ui.why import install_why
 from bot.fronts import Desks
+from bot.secrets import Redactor
 from memory.clock import Clock
 from memory.ids import PlaceId
 from sources.base import Front
@@ -49,6 +50,7 @@ _BEGUN = "discord.begun"
 def connect(config: Config, desks: Desks, clock: Clock) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
     desk, community, steering = desks.desk, desks.community, desks.steering
+    withheld = community.privacy.choices.withheld
 
     async def recent(place: PlaceId) -> Sequence[Known]:
         found = await desk.recent(place, _COMPARED)
@@ -71,9 +73,10 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
             install=lambda tree: _install(tree, desks, settings),
             synced=functools.partial(desk.mark, _MARK),
             note=functools.partial(desk.set_mark, _MARK),
-            barred=lambda interaction: barred(interaction, settings),
+            barred=lambda interaction: barred(interaction, settings, withheld),
+            cleaned=Redactor(config.secrets()).clean,
         ),
-        withheld=desks.community.privacy.choices.withheld,
+        withheld=withheld,
         knocks=lambda who, place: None if steering.deaf("discord") else community.admission.knocks(who, place),
         clock=clock,
         deaf=functools.partial(steering.deaf, "discord"),

@@ -1,37 +1,42 @@
 """`/halt now` and `/halt release`."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
 from typing import Any, TypeAlias
 
-import discord
 from discord import app_commands
 
+from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of
-from bot.errors import UserError
 from bot.halting import Halt
-from bot.policy import Approver
 
-Interaction: TypeAlias = discord.Interaction[Any]
+Command: TypeAlias = app_commands.Command[Any, ..., None]
 
 
 def install_halt(tree: app_commands.CommandTree[Any], halt: Halt) -> None:
     """Put the commands into the tree."""
     group = app_commands.Group(name="halt", description="Stop everything in an emergency")
-    group.add_command(_command("now", "Stop every answer and every message now, until it is released", halt.halt))
-    group.add_command(_command("release", "Go on after a halt", halt.release))
+    group.add_command(_now(halt))
+    group.add_command(_release(halt))
     tree.add_command(group)
 
 
-def _command(
-    name: str, description: str, work: Callable[[Approver], Awaitable[str]]
-) -> app_commands.Command[Any, ..., None]:
-    @app_commands.command(name=name, description=description)
+def _now(halt: Halt) -> Command:
+    @app_commands.command(name="now", description="Stop every answer and every message now, until it is released")
     async def command(interaction: Interaction) -> None:
-        await interaction.response.defer(ephemeral=True)
-        try:
-            words = await work(approver_of(interaction, "command"))
-        except UserError as error:
-            words = str(error)
-        await interaction.followup.send(words, ephemeral=True)
+        # In an emergency it is done first, and also when Discord takes no answer any more.
+        halting = asyncio.create_task(halt.halt(approver_of(interaction, "command")), name="halt")
+        if await defer(interaction):
+            await answer(interaction, halting)
+        else:
+            await asyncio.gather(halting, return_exceptions=True)
+
+    return command
+
+
+def _release(halt: Halt) -> Command:
+    @app_commands.command(name="release", description="Go on after a halt")
+    async def command(interaction: Interaction) -> None:
+        if await defer(interaction):
+            await answer(interaction, halt.release(approver_of(interaction, "command")))
 
     return command

@@ -7,11 +7,11 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk
-from bot.discord_ui.answering import answer, defer
+from bot.discord_ui.answering import answer, defer, suggested, tell
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.operations import Operations
-from bot.policy import Action, People
+from bot.policy import Action, Approver, People
 from bot.rules import Rules
 from bot.staff import Staff
 from memory.agents import Agent
@@ -19,8 +19,8 @@ from memory.agents import Agent
 Interaction: TypeAlias = discord.Interaction[Any]
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 
-_LONGEST = 1_900
 _LISTED = 15
+_SUGGESTED = 100
 
 
 def install_house(tree: app_commands.CommandTree[Any], desk: Desk, operations: Operations, people: People) -> None:
@@ -35,10 +35,10 @@ def install_house(tree: app_commands.CommandTree[Any], desk: Desk, operations: O
 def _agents(desk: Desk, people: People) -> Command:
     @app_commands.command(name="agents", description="Who lives here, and what they may do")
     async def command(interaction: Interaction) -> None:
-        await interaction.response.defer(ephemeral=True)
-        whole = policy.may(people, approver_of(interaction, "command"), Action.STATUS)
-        lines = [_agent_line(agent, desk, whole=whole) for agent in await desk.agents()]
-        await interaction.followup.send("\n".join(lines)[:_LONGEST], ephemeral=True)
+        if await defer(interaction):
+            whole = policy.may(people, approver_of(interaction, "command"), Action.STATUS)
+            lines = [_agent_line(agent, desk, whole=whole) for agent in await desk.agents()]
+            await tell(interaction, "\n".join(lines), file_name="agents.md")
 
     return command
 
@@ -81,16 +81,16 @@ def _agent_line(agent: Agent, desk: Desk, *, whole: bool) -> str:
 
 
 def _list(operations: Operations, people: People) -> Command:
+    async def listed(who: Approver, *, dead: bool) -> str:
+        policy.require(people, who, Action.INBOX)
+        lines = [_row_line(row) for row in await operations.inbox_list("dead" if dead else "", _LISTED)]
+        return "\n".join(lines) or ("Nothing was given up." if dead else "Nothing has arrived yet.")
+
     @app_commands.command(name="list", description="The newest notifications and how they stand")
     @app_commands.describe(dead="Only what was given up")
     async def command(interaction: Interaction, dead: bool = False) -> None:
-        await interaction.response.defer(ephemeral=True)
-        if not await _allowed(interaction, people):
-            return
-        rows = await operations.inbox_list("dead" if dead else "", _LISTED)
-        lines = [_row_line(row) for row in rows]
-        empty = "Nothing was given up." if dead else "Nothing has arrived yet."
-        await interaction.followup.send("\n".join(lines)[:_LONGEST] or empty, ephemeral=True)
+        if await defer(interaction):
+            await answer(interaction, listed(approver_of(interaction, "command"), dead=dead), file_name="inbox.md")
 
     return command
 
@@ -101,27 +101,28 @@ def _row_line(row: dict[str, Any]) -> str:
 
 
 def _retry(operations: Operations, people: People) -> Command:
+    async def retried(who: Approver, row: str) -> str:
+        policy.require(people, who, Action.INBOX)
+        if not row.isdecimal():
+            raise UserError("A row is named by its number; `/inbox list` shows them.")
+        await operations.inbox_retry(int(row))
+        return f"`{row}` is tried again."
+
     @app_commands.command(name="retry", description="Let something that was given up be tried again")
     @app_commands.describe(row="Its number, as /inbox list shows it")
     async def command(interaction: Interaction, row: app_commands.Range[str, 1, 20]) -> None:
-        await interaction.response.defer(ephemeral=True)
-        if not await _allowed(interaction, people):
-            return
-        try:
-            if not row.isdecimal():
-                raise UserError("a row is named by its number; `/inbox list` shows them")
-            await operations.inbox_retry(int(row))
-        except UserError as error:
-            await interaction.followup.send(str(error), ephemeral=True)
-            return
-        await interaction.followup.send(f"`{row}` is tried again.", ephemeral=True)
+        if await defer(interaction):
+            await answer(interaction, retried(approver_of(interaction, "command"), row))
+
+    @command.autocomplete("row")
+    async def complete(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
+        if not policy.may(people, approver_of(interaction, "command"), Action.INBOX):
+            return []
+        found = [(str(row["id"]), _suggestion(row)) for row in await operations.inbox_list("dead", _SUGGESTED)]
+        return suggested(found, typed)
 
     return command
 
 
-async def _allowed(interaction: Interaction, people: People) -> bool:
-    if policy.may(people, approver_of(interaction, "command"), Action.INBOX):
-        return True
-    least = dict(policy.table())[Action.INBOX].value
-    await interaction.followup.send(f"Only {least} may {Action.INBOX.value}.", ephemeral=True)
-    return False
+def _suggestion(row: dict[str, Any]) -> str:
+    return f"{row['id']} {row['kind']} in {row['place']}: {row['last_error']}"

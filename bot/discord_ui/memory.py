@@ -8,13 +8,14 @@ import functools
 import io
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import discord
 import structlog
 from discord import app_commands
 
 from bot.discord_ui.asking import approver_of, asker_of
+from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
 from bot.remembering import Asking, Remembering
 from bot.remembering_text import diff_text, done_text, history_text, shares_text, widened_text
@@ -30,7 +31,6 @@ Ask: TypeAlias = Callable[[Interaction], Awaitable[Asking]]
 Name: TypeAlias = app_commands.Range[str, 1, 100]
 
 _LONGEST = 1_900  # characters of an answer; what is longer goes into a file
-_FIELD = 4_000  # characters that Discord takes in one field of a form
 _SHOWN = 15  # changes in one answer
 _FORM = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<name>.{1,70})", re.DOTALL)
 _FORM_NAME = 70  # characters of a name that fit behind that into 100
@@ -55,15 +55,16 @@ def install_memory(tree: app_commands.CommandTree[Any], remembering: Remembering
     group.add_command(_widen(remembering, ask))
     tree.add_command(group)
 
-    before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
+    async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        async def text() -> str:
+            written, seen = fields.get("text", ""), int(named["seen"])
+            done = await remembering.edit(await ask(interaction), named["name"], written, seen)
+            merged = " What was written meanwhile was kept." if done["merged"] else ""
+            return f"Block {done['block']} is at version {done['version']} now.{merged}"
 
-    async def on_interaction(interaction: Interaction) -> None:
-        if before is not None:  # a client has one handler; other forms are heard there
-            await before(interaction)
-        if interaction.type is discord.InteractionType.modal_submit:
-            await _submitted(interaction, remembering, ask)
+        await _answer(interaction, text)
 
-    tree.client.event(on_interaction)
+    hear_form(tree, _FORM, sent)
 
 
 def _list(remembering: Remembering, ask: Ask) -> Command:
@@ -226,8 +227,8 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
         """A form has to be the first answer, so the block is read before anything is said."""
         try:
             row = await remembering.show(await ask(interaction), label)
-            if max(len(row["text"]), 1) > _FIELD or len(row["block"]) > _FORM_NAME:
-                raise UserError(f"A form takes {_FIELD:,} characters, and this block has {len(row['text']):,}.")
+            if max(len(row["text"]), 1) > LONGEST or len(row["block"]) > _FORM_NAME:
+                raise UserError(f"A form takes {LONGEST:,} characters, and this block has {len(row['text']):,}.")
         except (UserError, StoreError) as error:
             await _answer(interaction, functools.partial(_said, str(error)))
             return
@@ -235,7 +236,7 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
             title="Edit a block", custom_id=f"carina:memory:edit:{row['version']}:{row['block']}", timeout=None
         )
         field = discord.ui.TextInput[Any](
-            custom_id="text", style=discord.TextStyle.long, default=row["text"], max_length=_FIELD, required=False
+            custom_id="text", style=discord.TextStyle.long, default=row["text"], max_length=LONGEST, required=False
         )
         form.add_item(discord.ui.Label(text="What it should say", component=field))
         form.stop()  # what is sent is heard by its id, also after a restart
@@ -245,29 +246,6 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
             _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
 
     return _completed(command, remembering, ask)
-
-
-async def _submitted(interaction: Interaction, remembering: Remembering, ask: Ask) -> None:
-    data = cast("dict[str, Any]", interaction.data or {})
-    named = _FORM.fullmatch(str(data.get("custom_id", "")))
-    if named is None:
-        return
-
-    async def text() -> str:
-        written = _field(data.get("components", []))
-        done = await remembering.edit(await ask(interaction), named["name"], written, int(named["seen"]))
-        merged = " What was written meanwhile was kept." if done["merged"] else ""
-        return f"Block {done['block']} is at version {done['version']} now.{merged}"
-
-    await _answer(interaction, text)
-
-
-def _field(components: list[dict[str, Any]]) -> str:
-    for frame in components:
-        for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
-            if part.get("custom_id") == "text":
-                return str(part.get("value") or "")
-    return ""
 
 
 async def _said(words: str) -> str:

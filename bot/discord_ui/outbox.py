@@ -8,6 +8,7 @@ from discord import app_commands
 
 from bot.discord_ui.answering import Interaction, answer, defer, tell
 from bot.discord_ui.asking import approver_of
+from bot.discord_ui.forms import Door
 from bot.errors import UserError
 from bot.policy import Approver
 from bot.undelivered import Outbox
@@ -102,7 +103,7 @@ def _number(row: str) -> int:
 
 
 def _button(outbox: Outbox) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
-    class Confirm(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PATTERN):
+    class Confirm(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PATTERN):
         """Sends a row again that may appear twice; whether whoever presses may is decided anew."""
 
         def __init__(self, identifier: int, shown: discord.ui.Button[Any]) -> None:

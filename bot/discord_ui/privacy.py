@@ -12,6 +12,7 @@ from discord import app_commands
 
 from bot.discord_ui.answering import Interaction, defer, tell
 from bot.discord_ui.asking import approver_of
+from bot.discord_ui.forms import Door
 from bot.errors import UserError
 from bot.policy import Approver
 from bot.privacy import Privacy, receipt_lines, seen_lines
@@ -96,7 +97,7 @@ async def _ask_to_erase(interaction: Interaction, privacy: Privacy, who: Approve
 
 
 def _buttons(privacy: Privacy) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
-    class Confirm(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PATTERN):
+    class Confirm(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=_PATTERN):
         """Both buttons; whoever presses means themselves, whatever message it stands under."""
 
         def __init__(self, answer: str, shown: discord.ui.Button[Any]) -> None:

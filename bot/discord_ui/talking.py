@@ -11,7 +11,7 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, answer_now, defer
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.grouping import Grouping
@@ -31,7 +31,6 @@ Choices: TypeAlias = list[app_commands.Choice[str]]
 Find: TypeAlias = Callable[[str, Place], Awaitable[Addressee]]
 
 _SHOWN = 1_700  # characters of what was said that are repeated in the place
-_LONGEST = 1_900
 
 
 def install_talking(
@@ -71,7 +70,7 @@ def _chat(
             surroundings = _surroundings(interaction, around[0])
             addressee = await find(name, surroundings.place)
         except UserError as error:
-            await interaction.response.send_message(str(error)[:_LONGEST], ephemeral=True)
+            await answer_now(interaction, str(error))
             return
         if (shown := await _repeat(interaction, addressee, text)) is not None:
             talking.say(_said(interaction, shown, text, surroundings, around[1]), addressee)

@@ -14,6 +14,7 @@ from discord import app_commands
 
 from bot.discord_ui.answering import Interaction, defer, tell
 from bot.discord_ui.asking import approver_of, asker_of
+from bot.discord_ui.forms import LONGEST, Door, hear_form
 from bot.errors import UserError
 from bot.policy import Change
 from bot.why import Curious, Explained, Why, mark
@@ -40,7 +41,6 @@ _NAMED = re.compile(r"(?:https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|
 
 _FULL = 1_500  # characters of one memory that is shown by itself
 _OPTIONS = 25  # that Discord takes in one select menu
-_FIELD = 4_000  # characters that Discord takes in one field of a form
 
 _LOOKS = {
     Change.FORGET: ("Forget", discord.ButtonStyle.danger),
@@ -62,11 +62,11 @@ def install_why(tree: Tree, why: Why, settings: DiscordSettings) -> None:
     tree.add_command(_menu(why, ask))
     tree.client.add_dynamic_items(_buttons(why, ask), _picks(why, ask))
 
-    async def on_interaction(interaction: Interaction) -> None:
-        if interaction.type is discord.InteractionType.modal_submit:
-            await _submitted(interaction, why, ask)
+    async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        text = fields.get("text", "")
+        await _do(interaction, ask, lambda curious: why.correct(curious, named["id"], named["mark"], text))
 
-    tree.client.event(on_interaction)
+    hear_form(tree, _FORM, sent)
 
 
 def _command(why: Why, ask: Ask) -> app_commands.Command[Any, ..., None]:
@@ -139,7 +139,7 @@ def _view(items: Sequence[discord.ui.Item[Any]]) -> discord.ui.View | None:
 
 
 def _buttons(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
-    class Press(discord.ui.DynamicItem[discord.ui.Button[Any]], template=_BUTTON):
+    class Press(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=_BUTTON):
         """One way to change one memory."""
 
         def __init__(self, named: re.Match[str], shown: discord.ui.Button[Any]) -> None:
@@ -169,7 +169,7 @@ def _buttons(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Butto
 
 
 def _picks(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Select[Any]]]:
-    class Pick(discord.ui.DynamicItem[discord.ui.Select[Any]], template=_PICK):
+    class Pick(Door, discord.ui.DynamicItem[discord.ui.Select[Any]], template=_PICK):
         """The choice among several memories: shows the chosen one, with its buttons."""
 
         @classmethod
@@ -210,8 +210,8 @@ async def _open_form(interaction: Interaction, why: Why, curious: Curious, ident
     """A form has to be the first answer, so what goes into it is read before anything is said."""
     try:
         memory = await why.to_correct(curious, identifier)
-        if len(memory.text) > _FIELD:
-            size = f"{len(memory.text):,} characters, and a form takes {_FIELD:,}"
+        if len(memory.text) > LONGEST:
+            size = f"{len(memory.text):,} characters, and a form takes {LONGEST:,}"
             raise UserError(f"It has {size}. Tell me in words what to change, or forget it and tell me anew.")
     except UserError as error:
         if await defer(interaction):
@@ -221,7 +221,7 @@ async def _open_form(interaction: Interaction, why: Why, curious: Curious, ident
         title="Correct what I remember", custom_id=f"carina:why:text:{memory.id}:{mark(memory.text)}", timeout=None
     )
     field = discord.ui.TextInput[Any](
-        custom_id="text", style=discord.TextStyle.long, default=memory.text, max_length=_FIELD
+        custom_id="text", style=discord.TextStyle.long, default=memory.text, max_length=LONGEST
     )
     form.add_item(discord.ui.Label(text="What it should say", component=field))
     form.stop()  # what is sent is heard by its id, also after a restart
@@ -229,24 +229,6 @@ async def _open_form(interaction: Interaction, why: Why, curious: Curious, ident
         await interaction.response.send_modal(form)
     except REFUSED as reason:
         _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be pressed again")
-
-
-async def _submitted(interaction: Interaction, why: Why, ask: Ask) -> None:
-    data = cast("dict[str, Any]", interaction.data or {})
-    named = _FORM.fullmatch(str(data.get("custom_id", "")))
-    if named is None:
-        return
-    text = _field(data.get("components", []))
-    await _do(interaction, ask, lambda curious: why.correct(curious, named["id"], named["mark"], text))
-
-
-def _field(components: Sequence[dict[str, Any]]) -> str:
-    """What was written, in whatever frame Discord sends the field back."""
-    for frame in components:
-        for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
-            if part.get("custom_id") == "text":
-                return str(part.get("value") or "")
-    return ""
 
 
 # ------------------------------------------------------------------------------------------------------ answering

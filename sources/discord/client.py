@@ -39,7 +39,9 @@ class Commands:
     note: Callable[[str], Awaitable[None]]
     """Stores the mark."""
     barred: Callable[[discord.Interaction[Any]], str] = lambda _interaction: ""
-    """Words for somebody whose command is not to be answered; empty for everybody else."""
+    """Words for somebody whose command, button or form is not to be answered; empty for everybody else."""
+    cleaned: Callable[[Any], Any] = lambda data: data
+    """What somebody wrote into a command or form, without what must not be kept."""
 
 
 class PlainClient(discord.Client):
@@ -102,12 +104,14 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
 class _Tree(app_commands.CommandTree[Any]):
     """Commands that not everybody may give."""
 
-    barred: Callable[[discord.Interaction[Any]], str] | None = None
+    own: Commands | None = None
 
     async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
-        """Asked before every command, menu and suggestion."""
-        words = self.barred(interaction) if self.barred is not None else ""
-        if not words:
+        """Asked before every command, menu and suggestion, and by whoever hears buttons and forms."""
+        if self.own is None:
+            return True
+        if not (words := self.own.barred(interaction)):
+            interaction.data = self.own.cleaned(interaction.data)
             return True
         try:
             if interaction.type is discord.InteractionType.autocomplete:
@@ -118,6 +122,21 @@ class _Tree(app_commands.CommandTree[Any]):
             log.warning("interaction_unanswered", reason=str(why))
         return False
 
+    async def on_error(self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /) -> None:
+        """A command broke: who gave it is told instead of waiting for ever, and whoever runs this finds it in the log."""
+        if isinstance(error, app_commands.TransformerError):
+            text = f"I cannot do that with {error.value}: I do not see it, or it is of another kind."
+        else:
+            await super().on_error(interaction, error)
+            text = "That went wrong, and why is in my log: whoever runs me can look there."
+        try:
+            if interaction.response.is_done():
+                await interaction.followup.send(text, ephemeral=True)
+            else:
+                await interaction.response.send_message(text, ephemeral=True)
+        except REFUSED as why:
+            log.warning("interaction_unanswered", reason=str(why))
+
 
 def plant(client: discord.Client, commands: Commands | None) -> Tree:
     """The tree of commands, usable in guilds, direct messages and where a person installed the bot."""
@@ -127,7 +146,7 @@ def plant(client: discord.Client, commands: Commands | None) -> Tree:
         allowed_installs=app_commands.AppInstallationType(guild=True, user=True),
     )
     if commands is not None:
-        tree.barred = commands.barred
+        tree.own = commands
         commands.install(tree)
     return tree
 

@@ -33,6 +33,7 @@ from bot.policy import People
 from bot.privacy import Choices, Privacy
 from bot.rates import NO_LIMITS, Rates
 from bot.router import House, Router
+from bot.secrets import Redactor
 from bot.tools import make_tools
 from bot.tools.base import Tool, Toolset
 from memory import inbox, outbox
@@ -77,7 +78,7 @@ class Setting:
     """Beside the real ones."""
     mcp: Servers = field(default_factory=NoServers)
     """Whose tools are offered too."""
-    redact: Callable[[str], str] = str
+    redact: Callable[[str], str] = Redactor().text
     toml: str = ""
     rates: Rates = NO_LIMITS
     budgets: Budgets = field(default_factory=Budgets)

@@ -1,0 +1,48 @@
+"""Forms: heard by their ids whenever they were opened, also after a restart, and by whom a command would be."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, TypeAlias, cast
+
+import discord
+from discord import app_commands
+
+Interaction: TypeAlias = discord.Interaction[Any]
+Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
+"""Takes a form that was sent: what its id says, and what was written into each of its fields."""
+
+LONGEST = 4_000
+"""Characters that Discord takes in one field."""
+
+
+def hear_form(tree: app_commands.CommandTree[Any], pattern: re.Pattern[str], sent: Sent) -> None:
+    """Have every form with such an id heard; whoever is not answered otherwise is not answered here either."""
+    before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
+
+    async def on_interaction(interaction: Interaction) -> None:
+        if before is not None:  # a client has one handler; other forms are heard there
+            await before(interaction)
+        if interaction.type is not discord.InteractionType.modal_submit:
+            return
+        named = pattern.fullmatch(str(cast("dict[str, Any]", interaction.data or {}).get("custom_id", "")))
+        if named is not None and await tree.interaction_check(interaction):
+            data = cast("dict[str, Any]", interaction.data or {})
+            await sent(interaction, named, dict(_fields(data.get("components", []))))
+
+    tree.client.event(on_interaction)
+
+
+def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """What was written, in whatever frames Discord sends the fields back."""
+    for frame in components:
+        for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
+            if "value" in part:
+                yield str(part.get("custom_id")), str(part["value"] or "")
+
+
+class Door:
+    """A button or menu that answers whom a command would: whoever is shut out is told so by each of them."""
+
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        """Asked before what is pressed is done."""
+        return bool(await interaction.client.tree.interaction_check(interaction))
