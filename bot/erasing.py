@@ -138,7 +138,7 @@ class Eraser:
         receipt: dict[str, Any] = {"stores": [await self._erase_house(house, erasure) for house in houses]}
         receipt["stores"].append(await self._erase_identities(person))
         await self.erased()
-        searched = await asyncio.to_thread(traces.search, self.folder, words)
+        searched = await traces.search_apart(self.folder, words)
         now = self.clock()
         receipt |= {
             "words": len(words),

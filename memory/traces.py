@@ -5,20 +5,25 @@ afterwards looked for in every file of the data folder: as they are, whatever th
 What is compressed (documents of blocks) or indexed by stems is not found this way; that is what the counts are for.
 """
 
+import asyncio
 import json
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from memory.clock import to_text
 from memory.database import Rows
+from memory.errors import StoreError
 from memory.ids import PersonId
 
 MOST_SAMPLES = 24
 _LOOKED_AT = 300  # of the person's messages
 _SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
 _CHUNK = 1 << 20
+_HOUSE = Path(__file__).parents[1]
 BACKUPS = "backups"
 """The folder of copies that the service makes itself (`memory.backups`)."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
@@ -98,6 +103,36 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
     return Searched(files, size, tuple(left), tuple(copies))
 
 
+async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
+    """The same in a process of its own, for a folder whose databases are open here. Raises StoreError.
+
+    A process that closes a file once loses every lock that it holds on it, by POSIX; with its locks gone, SQLite here
+    would go on with a log that whoever reads the database next takes away under it.
+    """
+    command = [sys.executable, "-m", "memory.traces"]
+    process = await asyncio.create_subprocess_exec(*command, cwd=_HOUSE, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    try:
+        told, broken = await process.communicate(_asked(folder, words))
+    finally:
+        if process.returncode is None:
+            process.kill()
+    if process.returncode:
+        raise StoreError(f"The files could not be searched: {broken.decode(errors='replace').strip()[-300:]}")
+    found = json.loads(told)
+    left, copies = (tuple(Left(**each) for each in found[kind]) for kind in ("left", "copies"))
+    return Searched(found["files"], found["size"], left, copies)
+
+
+def _asked(folder: Path, words: Sequence[str]) -> bytes:
+    return json.dumps({"folder": str(folder.resolve()), "words": list(words)}).encode()
+
+
+def _serve() -> None:
+    """Search as the process that started this one asks, and tell it what was found."""
+    asked = json.load(sys.stdin)
+    json.dump(asdict(search(Path(asked["folder"]), asked["words"])), sys.stdout)
+
+
 def _forms(word: str) -> tuple[bytes, ...]:
     """A word's bytes as they stand in files; ASCII letters in lower case, as the files are read."""
     plain, escaped = word.encode("utf-8", "surrogatepass").lower(), json.dumps(word)[1:-1].encode().lower()
@@ -121,3 +156,7 @@ def _said_by_others(rows: Rows, person: PersonId, text: str) -> bool:
     sql = """SELECT 1 FROM messages WHERE person_id IS NOT ? AND role = 'user'
              AND instr(lower(content), lower(?)) LIMIT 1"""
     return rows.one(sql, (person, text)) is not None
+
+
+if __name__ == "__main__":
+    _serve()
