@@ -4,8 +4,7 @@ Every function works inside the transaction of what it belongs to: question with
 the row that starts the agent again, use of a yes with the effect.
 """
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -80,7 +79,7 @@ class Broker:
         """
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
-        found = grants.matching(tx, need, turn.agent, _parsed(asking.call), turn.scope.audience, now)
+        found = grants.matching(tx, need, turn.agent, cards.parsed(asking.call.arguments), turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
         request = self._request(tx, asking, need, covers, now)
@@ -114,7 +113,7 @@ class Broker:
             arguments=asking.call.arguments,
             digest=requests.digest_of(asking.call.name, asking.call.arguments),
             covers=tuple(sorted(covers)),
-            pattern=cards.pattern(_parsed(asking.call), asking.bound),
+            pattern=cards.pattern(cards.parsed(asking.call.arguments), asking.bound),
             reason=need.reason,
             place=turn.place,
             person=turn.person,
@@ -256,10 +255,12 @@ class Broker:
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
         _queue_card(tx, request, cards.card(request, origin, may_read=may_read), chain, now)
 
-    def _show(self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None) -> None:
+    def _show(
+        self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None, *, away: bool = False
+    ) -> None:
         """Edit every card of a request to what came of it; one that was not sent yet is not sent any more.
 
-        `asked` stands there instead of what the card asked.
+        `asked` stands there instead of what the card asked. `away`, or a file that says it too: the card is deleted.
         """
         final = request.status is not Status.WAITING
         for row in outbox.of_prefix(tx, f"card/{request.id}/"):
@@ -270,6 +271,7 @@ class Broker:
                 continue
             # What cards say is known by their first rows; each edit begins with that text again.
             detail = {"edits": row.key, "buttons": None if final else row.detail["card"]}
+            detail |= {"away": True} if asked is not None and (away or "files" in row.detail) else {}
             key = f"card/{request.id}/shown/{row.id}/{words or request.status}/{'end' if final else now.timestamp()}"
             before = row.content if asked is None else asked
             text = cards.outcome(before, words or self.decision(tx, request, row.source))
@@ -282,11 +284,19 @@ class Broker:
         """
         message = messages.by_external(tx, source, external_id)
         asked = [] if message is None else requests.about(tx, message.id)
+        words = "Taken back: the message that this came from was deleted"
+        self._forget(tx, asked, now, words)
+        return bool(asked) or self.card_gone(tx, source, external_id, now)
+
+    def erased(self, tx: Tx, person: PersonId, now: datetime) -> None:
+        """Somebody is being erased: what was asked because of them is forgotten, and its cards are deleted."""
+        self._forget(tx, requests.of_person(tx, person), now, "Taken back", away=True)
+
+    def _forget(self, tx: Tx, asked: Iterable[Request], now: datetime, words: str, *, away: bool = False) -> None:
         for request in asked:
             if requests.forget(tx, request.id, now):
                 _note(tx, request, "withdrawn", now)
-            self._show(tx, _again(tx, request), now, "Taken back: the message that this came from was deleted", "")
-        return bool(asked) or self.card_gone(tx, source, external_id, now)
+            self._show(tx, _again(tx, request), now, words, "", away=away)
 
     def card_gone(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
         """Show a card again that somebody deleted while it waits, a few times."""
@@ -366,14 +376,6 @@ def _queue_card(tx: Tx, request: Request, shown: cards.Card, chain: tuple[PlaceI
         detail=detail,
     )
     outbox.add(tx, row, now)
-
-
-def _parsed(call: Call) -> dict[str, Any]:
-    try:
-        found = json.loads(call.arguments or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _again(rows: Rows, request: Request) -> Request:

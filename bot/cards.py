@@ -131,6 +131,15 @@ def pattern(arguments: dict[str, Any], bound: tuple[str, ...] | None) -> dict[st
     return arguments if bound is None else {name: arguments[name] for name in bound if name in arguments}
 
 
+def parsed(arguments: str) -> dict[str, Any]:
+    """Arguments as values; none when they are no object of JSON."""
+    try:
+        found = json.loads(arguments or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _plain(text: str) -> str:
     """One line without markup."""
     flat = " ".join(text.split())

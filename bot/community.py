@@ -59,5 +59,5 @@ async def open_community(
     await erased()
     await identities.narrow()
     await choices.load()
-    eraser = Eraser(constellations, folder, clock, settle, moved, erased)
+    eraser = Eraser(constellations, folder, clock, settle, moved, erased, approvals.broker.erased, approvals.resume)
     return Community(admission, identities, Privacy(constellations, people, choices, eraser, clock))

@@ -217,9 +217,12 @@ class Courier:
         return await self._endpoint.send(delivery)
 
     async def _edit(self, row: OutRow) -> str:
-        """Change a message that was sent before. One that was never sent, or is gone, needs no change."""
+        """Change a message that was sent before, or take it away. Never sent, or gone, it needs neither."""
         found = await self._db.read(lambda rows: outbox.of_key(rows, row.detail["edits"]))
         if found is None or found.status is not Status.SENT or not found.external_id:
+            return ""
+        if row.detail.get("away"):
+            await self._endpoint.withdraw(row.place, found.external_id)
             return ""
         await self._endpoint.edit(row.place, found.external_id, row.content, to_buttons(row.detail.get("buttons")))
         return ""

@@ -8,6 +8,7 @@ person that were taken before. Those words are in memory only, so a job that is 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from memory import erasure_ledger, persons, privacy, traces
 from memory.clock import Clock, to_text
 from memory.constellation import Constellation, Constellations
 from memory.database import Database, Rows, Tx
-from memory.erasure import compact, empty_log, erase_here
+from memory.erasure import Erased, compact, empty_log, erase_here
 from memory.faults import commit_point
 from memory.ids import ConstellationId, ErasureId, PersonId, TurnId
 from memory.privacy import Erasure
@@ -37,6 +38,14 @@ _log = structlog.get_logger("bot.erasing")
 
 async def _settled() -> None:
     """Where nothing is heard and nothing kept in memory."""
+
+
+def _nothing_shown(_tx: Tx, _person: PersonId, _now: datetime) -> None:
+    """Where nobody was shown anything."""
+
+
+def _at_rest() -> None:
+    """Where nothing is delivered."""
 
 
 def _nobody(_house: ConstellationId, _turns: Sequence[TurnId]) -> None:
@@ -57,6 +66,10 @@ class Eraser:
     settle: Callable[[], Awaitable[None]] = _settled
     moved: Callable[[ConstellationId, Sequence[TurnId]], None] = _nobody
     erased: Callable[[], Awaitable[None]] = _settled
+    unshow: Callable[[Tx, PersonId, datetime], None] = _nothing_shown
+    """Queues that what others were shown of the person's words is taken away; in the transaction of the erasure."""
+    deliver: Callable[[], None] = _at_rest
+    """Sees to what that has queued."""
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
     _beginning: set[asyncio.Task[list[asyncio.Future[Erasure]]]] = field(default_factory=set, init=False)
@@ -161,11 +174,15 @@ class Eraser:
 
     async def _erase_house(self, house: Constellation, erasure: Erasure) -> dict[str, Any]:
         now = self.clock()
+
+        def work(tx: Tx) -> Erased:
+            self.unshow(tx, erasure.person, now)
+            return erase_here(tx, erasure.id, erasure.person, now)
+
         async with self.constellations.use(house.id) as database:
-            erased = await database.write(
-                _ERASE, lambda tx: erase_here(tx, erasure.id, erasure.person, now), durable=True
-            )
+            erased = await database.write(_ERASE, work, durable=True)
             self.moved(house.id, erased.moved)
+            self.deliver()
             await _rewritten(database)
         file = house.path.relative_to(self.folder).as_posix()
         counts = {"before": erased.before, "after": erased.after, "answers": erased.answers}

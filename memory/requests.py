@@ -193,6 +193,12 @@ def about(rows: Rows, message: MessageId) -> list[Request]:
     return [_request(row) for row in rows.all(sql, {"message": message})]
 
 
+def of_person(rows: Rows, person: PersonId) -> list[Request]:
+    """Every request from a person's turns."""
+    sql = "SELECT * FROM permission_requests WHERE person_id = ? ORDER BY id"
+    return [_request(row) for row in rows.all(sql, (person,))]
+
+
 def waiting_turns(rows: Rows, agent: AgentId) -> list[TurnId]:
     """The turns of an agent in which it asked for what nobody has decided."""
     sql = "SELECT DISTINCT turn_id FROM permission_requests WHERE agent_id = ? AND status = 'waiting'"

@@ -157,6 +157,32 @@ async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: To
     assert said_in(channel) == [WAITS]
 
 
+@pytest.mark.parametrize("long", [False, True])
+async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Town, long: bool) -> None:
+    t, content = asking, "The whimbrel hides." + " It hides well." * (100 if long else 0)
+    bea, channel = t.member(f"Bea{long}"), t.guild.text_channel(f"erased-{long}".lower())
+    card = await waiting(t, bea, channel, content)
+    before = as_seen(card)
+    assert len(card.attachments) == long
+    asked = await bea.command("privacy erase", channel=channel)
+    assert asked.message is not None
+    assert (await bea.press(asked.message, "Erase everything")).text.startswith("Erased")
+    await t.server.until(lambda: card.deleted, 20, "the card's end")
+    refused(await t.olga.press(before, "Once"), "taken back")
+    assert times_kept(t, content) == 0
+    assert rows(t, "SELECT 1 FROM outbox WHERE instr(content || detail, 'whimbrel')") == []
+
+
+async def test_what_is_taken_back_leaves_no_file_with_it(asking: Town) -> None:
+    t, content = asking, "The godwit is far." + " Very far." * 150
+    channel = t.guild.text_channel("file")
+    card = await waiting(t, t.ana, channel, content)
+    assert len(card.attachments) == 1
+    await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
+    await t.server.until(lambda: card.deleted, 20, "the card's end")
+    assert times_kept(t, content) == 0
+
+
 async def test_arguments_that_changed_since_they_were_shown_are_not_run(asking: Town) -> None:
     t, shown, changed = asking, "Lend Ana the ladder.", "Give Ana the house."
     channel = t.guild.text_channel("changed")
