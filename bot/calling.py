@@ -206,7 +206,7 @@ class Caller:
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets, "trust": int(outcome.trust)}
         turns.add_step(tx, turn, "tool_result", body, about.now)
-        happenings.note_tool(tx, turn, about.agent.tools, call, about.now, worked=outcome.ok)
+        happenings.note_tool(tx, turn, self._kit.names(about.agent), call, about.now, worked=outcome.ok)
         happenings.note_folders(tx, turn, outcome.folders, call, about.now)
 
     async def _fail(self, call: Call, material: Material, text: str, rule: str = "") -> None:
@@ -220,7 +220,7 @@ class Caller:
             if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
                 return True
             turns.add_step(tx, turn, "tool_result", body, now)
-            happenings.note_tool(tx, turn, material.agent.tools, call, now, worked=False)
+            happenings.note_tool(tx, turn, self._kit.names(material.agent), call, now, worked=False)
             return False
 
         ok = await self._db.write(_TOOL_END, work)

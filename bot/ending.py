@@ -23,7 +23,7 @@ def end_turn(tx: Tx, kit: Kit, material: Material, text: str, now: datetime) -> 
     """Say the answer, or hand a part's result on; whatever the turn stands on is as it is in this unit."""
     turn, patrol = material.turn, is_patrol(material.turn.place)
     if not patrol:  # nobody's logs are to be full of what happens every half hour
-        happenings.write(tx, material, now, kit.checkpoints)
+        happenings.write(tx, material, now, kit.checkpoints, kit.names(material.agent))
     if material.part is not None:
         end_part(tx, material, material.part, text, now)
         return

@@ -19,11 +19,11 @@ from memory.logs import EVENTS, TOOLS, Logged, append_log
 from memory.turns import Turn
 
 
-def write(tx: Tx, material: Material, now: datetime, policy: CheckpointPolicy) -> None:
-    """Add what the turn did and met to its logs; inside the transaction that ends it."""
+def write(tx: Tx, material: Material, now: datetime, policy: CheckpointPolicy, tools: Collection[str]) -> None:
+    """Add what the turn did and met to its logs; inside the transaction that ends it. `tools` are those it has."""
     turn = material.turn
     logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
-    append_log(tx, TOOLS, logged, _used(material), now)
+    append_log(tx, TOOLS, logged, _used(material, tools), now)
     append_log(tx, EVENTS, logged, _met(material), now)
     presence.stayed(tx, turn, now)
 
@@ -61,7 +61,7 @@ def note_folders(tx: Tx, turn: Turn, folders: Collection[str], call: Call, now: 
         )
 
 
-def _used(material: Material) -> Iterator[dict[str, Any]]:
+def _used(material: Material, tools: Collection[str]) -> Iterator[dict[str, Any]]:
     operations = {
         call["id"]: call["arguments"] for step in material.steps if step.kind == "answer" for call in step.body["calls"]
     }
@@ -69,7 +69,7 @@ def _used(material: Material) -> Iterator[dict[str, Any]]:
         if step.kind == "tool_result" and "waiting" not in (step.body.get("data") or {}):
             worked = bool(step.body["ok"])
             # A call that failed may name anything as its tool or operation, also what somebody said.
-            name = step.body["name"] if worked or step.body["name"] in material.agent.tools else "unknown tool"
+            name = step.body["name"] if worked or step.body["name"] in tools else "unknown tool"
             operation = _operation(operations.get(step.body["call"], "")) if worked else None
             yield {"tool": name, "operation": operation, "worked": worked}
 

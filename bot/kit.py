@@ -1,6 +1,6 @@
 """What every turn is given: the parts that composition makes once."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -90,3 +90,7 @@ class Kit:
     are now."""
     shrink: Callable[[Database, Material], Awaitable[bool]] = nothing_leaves
     """Compacts the conversation of a turn for which a model takes no more; whether anything left its view."""
+
+    def names(self, agent: Agent) -> Collection[str]:
+        """The names of all tools that an agent has now, those of MCP servers too."""
+        return self.tools(agent).tools.keys()

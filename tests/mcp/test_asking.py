@@ -48,6 +48,25 @@ async def test_it_runs_with_exactly_these_arguments_after_the_yes_and_once(tmp_p
         assert stage.service.platform.texts()[-1] == "It is sunny."
 
 
+async def test_a_call_that_failed_is_known_by_its_name_in_the_activity_and_the_log(
+    tmp_path: Path, small: Small
+) -> None:
+    """What a model made up is not: it may be what somebody said."""
+    small.does(forecast="failed")
+    async with weather(tmp_path, small.stdio('ask = "never"')) as stage:
+        (_, failed), (_, made_up) = await stage.asked(forecast(), Call("x", "weather_tuba", "{}"))
+        assert (failed, made_up) == (False, False)
+        words = await stage.service.column(
+            "SELECT words FROM activity_events WHERE event_type = 'tool_executed' ORDER BY id"
+        )
+        assert words == ["used weather_forecast, which failed", "used unknown tool, which failed"]
+        (log,) = await stage.service.column(
+            "SELECT content FROM memory_blocks WHERE label = 'tool_execution_log' ORDER BY n"
+        )
+        assert "tool: weather_forecast; worked: no" in log
+        assert "tuba" not in log
+
+
 async def test_denied_it_does_not(tmp_path: Path, small: Small) -> None:
     async with weather(tmp_path, small.stdio()) as stage:
         await answer(stage.service, await asked(stage, "Then not."), Verdict.DENY)
