@@ -75,7 +75,7 @@ class Answering:
         if not there or said.person is None or self._called(said.text) or signed(said.text, list(self.names)):
             return None
         scope = Scope(said.place.audience, frozenset(said.place.within))
-        return group_for(rows, there, selves(said.person), scope)
+        return group_for(rows, there, selves(said.person), scope, said.at)
 
     def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
         """The chosen group, unless an agent is spoken to who does not speak there but does in another."""

@@ -45,7 +45,7 @@ class States:
         """What somebody said last of how they are, as far as that is known here."""
         people = self.approvals.people.selves(person)
         async with self.approvals.constellations.use(self.approvals.house) as database:
-            found = await database.read(lambda rows: person_states.of(rows, people, scope))
+            found = await database.read(lambda rows: person_states.of(rows, people, scope, self.approvals.clock()))
         known = ", ".join(await self.known()) or "none"
         now = f'You said that you are "{found}".' if found else "You said nothing of how you are."
         return f"{now} States for which a group is there: {known}."
@@ -70,7 +70,8 @@ class States:
         heard = "what you say alone to me" if scope.audience.startswith(("person:", "owner")) else "what you say here"
         if state.casefold() not in known:
             return f'Noted: "{state}". No group is there for it, so it changes nothing about who answers.'
-        return f'Noted: "{state}". The group that is there for it answers {heard}, until you say another or `none`.'
+        until = "until you say another or `none`, and for a day at most"
+        return f'Noted: "{state}". The group that is there for it answers {heard}, {until}.'
 
     async def owners(self, word: str = "") -> list[dict[str, Any]]:
         """The owner's own, at the terminal."""

@@ -3,7 +3,7 @@
 What was said in a place holds where those who hear it may know it, like anything else that was said there.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from memory.audience import OWNER, Audience, Scope
@@ -13,6 +13,8 @@ from memory.ids import PersonId
 
 LONGEST = 40
 """Characters of a state."""
+LASTS = timedelta(hours=24)
+"""How long a state holds that is not said again: who was overwhelmed yesterday says so anew."""
 
 
 def put(tx: Tx, person: PersonId, audience: Audience, state: str, now: datetime) -> None:
@@ -23,13 +25,16 @@ def put(tx: Tx, person: PersonId, audience: Audience, state: str, now: datetime)
         tx.insert("person_states", values)
 
 
-def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope) -> str:
-    """What somebody said last under any of their accounts, as far as the scope may know it; empty for nothing."""
+def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) -> str:
+    """What somebody said last under any of their accounts, as far as the scope may know it and it still holds.
+
+    Empty for nothing.
+    """
     condition, parameters = scope.sql("audience")
     marks = ", ".join("?" * len(people))
     sql = f"""SELECT state FROM person_states WHERE person_id IN ({marks}) AND {condition}
-              ORDER BY said_at DESC LIMIT 1"""
-    row = rows.one(sql, (*people, *parameters))
+              AND said_at > ? ORDER BY said_at DESC LIMIT 1"""
+    row = rows.one(sql, (*people, *parameters, to_text(now - LASTS)))
     return "" if row is None else str(row["state"])
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from bot.groups.settings import State
 from memory import person_states
@@ -13,12 +14,14 @@ from memory.ids import GroupId, PersonId
 Selves = Callable[[PersonId], tuple[PersonId, ...]]
 
 
-def group_for(rows: Rows, groups: Sequence[Group], people: tuple[PersonId, ...], scope: Scope) -> GroupId | None:
+def group_for(
+    rows: Rows, groups: Sequence[Group], people: tuple[PersonId, ...], scope: Scope, now: datetime
+) -> GroupId | None:
     """The first group that is there for how somebody is now, as far as the scope may know that."""
     wanted = [(group.id, State.model_validate(state)) for group in groups for state in group.states]
     if not wanted:
         return None
-    said = person_states.of(rows, people, scope).casefold()
+    said = person_states.of(rows, people, scope, now).casefold()
     blocks = {
         label: person_states.noted(rows, people, scope, label) for label in {each.block for _, each in wanted} - {""}
     }
