@@ -11,10 +11,13 @@ from bot.errors import UserError
 from bot.kit import words_alone
 from bot.policy import Action, Approver, Change, Held, People
 from bot.quoting import estimate_tokens
+from bot.remembering import Asking
+from bot.remembering_names import named_audience, where
 from memory import agents, archival, blocks, inbox
 from memory.agents import Agent
 from memory.archival import Entry, NewEntry, Origin
-from memory.audience import OWNER, Scope, Trust
+from memory.audience import OWNER, Audience, Scope, Trust
+from memory.block_history import Hand
 from memory.blocks import Block
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
@@ -24,12 +27,14 @@ from memory.faults import commit_point
 from memory.following import forget_words
 from memory.ids import ConstellationId, PlaceId
 from memory.search import Hit, Nearness, Query, search
+from memory.widening import require_widening_entry, widen_entry
 from sources.terminal import PERSON
 
 T = TypeVar("T")
 
 _ADD = commit_point("archive.add")
 _DELETE = commit_point("archive.delete")
+_WIDEN = commit_point("archive.widen")
 
 _MOST = 200
 _OWNER = Approver(PERSON, door="command line")
@@ -97,6 +102,36 @@ class Archive:
         async with self.constellations.use(self.house) as database:
             return await database.write(_DELETE, work)
 
+    async def widen(
+        self, asking: Asking, label: str, to: str, *, sure: bool = False, agent: str = ""
+    ) -> dict[str, Any]:
+        """Let those of a wider audience ("public", "guild:<id>", "channel:<id>") know an entry of one's own words.
+
+        Without `sure` nothing is changed: it says what they would be told. Raises UserError.
+        """
+        policy.require(self.people, asking.who, Action.WIDEN)
+        audience = named_audience(to)
+        person, scope = asking.who.person, asking.scope
+        owner = policy.may(self.people, asking.who, Action.EDIT_ANY)
+        hand = Hand(person, self.people.selves(person), owner, scope, asking.trust, self.clock())
+
+        def look(rows: Rows) -> dict[str, Any]:
+            entry = _entry(rows, _agent(rows, agent), label, scope)
+            require_widening_entry(rows, hand, entry, audience)
+            return _widened(rows, entry, audience, scope, done=False)
+
+        def work(tx: Tx) -> dict[str, Any]:
+            entry = _entry(tx, _agent(tx, agent), label, scope)
+            told = _widened(tx, entry, audience, scope, done=True)
+            widen_entry(tx, hand, entry, audience)
+            return told
+
+        async with self.constellations.use(self.house) as database:
+            try:
+                return await (database.write(_WIDEN, work) if sure else database.read(look))
+            except Refused as error:
+                raise UserError(f"That cannot be made known more widely: {error}.") from error
+
     async def context(self, scope: Scope, place: PlaceId) -> list[Shown]:
         """The blocks that each agent sees in a place, as when somebody spoke there last, with their sizes."""
 
@@ -126,6 +161,7 @@ class Archive:
             "archival.show": self.owner_show,
             "archival.add": self.owner_add,
             "archival.delete": self.owner_delete,
+            "archival.widen": self.owner_widen,
             "search": self.owner_search,
         }
 
@@ -145,6 +181,10 @@ class Archive:
         """Forget an entry."""
         return [{"text": await self.delete(_OWNER_ASKER, _OWNER, label, agent)}]
 
+    async def owner_widen(self, label: str, to: str, agent: str = "", *, sure: bool = False) -> dict[str, Any]:
+        """Let more people know an entry of the owner's own."""
+        return await self.widen(Asking(_OWNER, Scope(OWNER), Trust.OWNER), label, to, sure=sure, agent=agent)
+
     async def owner_search(self, text: str, agent: str = "", limit: int = 8) -> list[dict[str, Any]]:
         """Look for words in all that the owner may read."""
         meaning, limit = await self.meaning(text), max(1, min(limit, 100))
@@ -153,6 +193,25 @@ class Archive:
             return search(rows, Query(text, of.id, limit=limit, meaning=meaning), _OWNER_ASKER.scope).hits
 
         return [hit_data(hit) for hit in await self._read(agent, look)]
+
+
+def _widened(rows: Rows, entry: Entry, to: Audience, scope: Scope, *, done: bool) -> dict[str, Any]:
+    """Which text is, or would be, made known to whom."""
+    return {
+        "entry": entry.label or entry.id,
+        "from": where(rows, entry.audience, scope),
+        "to": where(rows, to, scope),
+        "audience": str(to),
+        "text": _told(entry),
+        "done": done,
+    }
+
+
+def _told(entry: Entry) -> str:
+    """All of an entry that others could read."""
+    more = {"category": entry.category, "tags": ", ".join(entry.tags)}
+    more |= {str(name): str(value) for name, value in entry.metadata.items()}
+    return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:

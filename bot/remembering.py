@@ -15,6 +15,7 @@ from bot.policy import Action, Approver, People, Standing
 from bot.remembering_names import (
     Named,
     find_named,
+    named_audience,
     named_blocks,
     named_past,
     version_before,
@@ -24,7 +25,7 @@ from bot.remembering_names import (
 )
 from bot.remembering_text import change_data, changed_lines, diff_lines, done_data, piece_data
 from memory import block_history
-from memory.audience import OWNER, Audience, Scope, Trust, parse_audience
+from memory.audience import OWNER, Audience, Scope, Trust
 from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
@@ -208,7 +209,7 @@ class Remembering:
         Without `sure` nothing is changed: it says what they would be told.
         """
         policy.require(self.people, asking.who, Action.WIDEN)
-        audience = _audience(to)
+        audience = named_audience(to)
 
         def look(rows: Rows) -> tuple[BlockId, Past, dict[str, Any]]:
             named, past = named_past(rows, asking.scope, name)
@@ -307,13 +308,6 @@ def _widened(rows: Rows, named: Named, to: Audience, scope: Scope, *, done: bool
         "text": named.block.content,
         "done": done,
     }
-
-
-def _audience(text: str) -> Audience:
-    try:
-        return parse_audience(text.strip())
-    except ValueError as error:
-        raise UserError(f"{error}.") from None
 
 
 def _summary(rows: Rows, named: Named, scope: Scope) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.errors import UserError
 from memory import agents, blocks
-from memory.audience import OWNER, PUBLIC, Audience, Scope
+from memory.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
 from memory.block_history import past_of_block
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.called import person_called, place_called
@@ -50,6 +50,14 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
         used.add(name)
         named.append(Named(name, owner, block))
     return named
+
+
+def named_audience(text: str) -> Audience:
+    """An audience as a person writes it. Raises UserError."""
+    try:
+        return parse_audience(text.strip())
+    except ValueError as error:
+        raise UserError(f"{error}.") from None
 
 
 def where(rows: Rows, audience: Audience, scope: Scope) -> str:

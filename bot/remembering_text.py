@@ -144,7 +144,8 @@ def shares_text(found: Mapping[str, Any]) -> str:
 
 def widened_text(found: Mapping[str, Any]) -> str:
     """What was made known to whom, or would be."""
-    head = f"Block {found['block']}, known in {found['from']} until now,"
+    what = f"Entry {found['entry']}" if "entry" in found else f"Block {found['block']}"
+    head = f"{what}, known in {found['from']} until now,"
     if found["done"]:
         return f"{head} is known in {found['to']} now, as it stands; its past is not."
     would = f"{head} would be known in {found['to']}. This is what would be told; say it again with a yes:"

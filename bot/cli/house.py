@@ -1,10 +1,14 @@
 """`carina source`, `carina cost`, `carina permits grant`, `carina archival` and `carina search`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
+from bot.cli.printing import print_found
+from bot.config import Config
+from bot.remembering_text import widened_text
 
 AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it the first agent's.")]
 EntryName = Annotated[str, typer.Argument(help="Its label or id.")]
@@ -73,6 +77,23 @@ def add_archive(app: typer.Typer, administer: Administer) -> None:
     def archival_delete(entry: EntryName, agent: AgentName = "", as_json: Json = False) -> None:
         """Have an entry forgotten, with your words that it came from."""
         administer(told("archival.delete", "", label=entry, agent=agent), as_json)
+
+    @archival.command("widen")
+    def archival_widen(
+        entry: EntryName,
+        audience: Annotated[str, typer.Argument(help="public, guild:<id> or channel:<id>.")],
+        sure: Annotated[bool, typer.Option("--yes", help="Do it; without it you see what would be told.")] = False,
+        agent: AgentName = "",
+        as_json: Json = False,
+    ) -> None:
+        """Let more people know an entry that holds your own words alone, as it stands."""
+        wanted = {"label": entry, "to": audience, "agent": agent, "sure": sure}
+        administer(_widened, as_json, wanted)
+
+
+async def _widened(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
+    found = await ask(config, "archival.widen", **arguments)
+    print_found(found, [widened_text(found)], as_json=as_json)
 
 
 def add_search(app: typer.Typer, administer: Administer) -> None:

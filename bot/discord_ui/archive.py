@@ -1,4 +1,4 @@
-"""`/archival list|show|add|delete` and `/context`: long-term entries, and what an agent is shown in this place."""
+"""`/archival list|show|add|delete|widen` and `/context`: long-term entries; what an agent is shown in this place."""
 
 import re
 from typing import Any, TypeAlias
@@ -12,6 +12,8 @@ from bot.desk import Asker
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import LONGEST, hear_form
+from bot.remembering import Asking
+from bot.remembering_text import widened_text
 from memory.archival import Entry
 from memory.audience import Scope
 from memory.ids import PlaceId
@@ -37,6 +39,7 @@ def install_archive(tree: Tree, archive: Archive, settings: DiscordSettings) -> 
     group.add_command(_show(archive, settings))
     group.add_command(_add())
     group.add_command(_delete(archive, settings))
+    group.add_command(_widen(archive, settings))
     tree.add_command(group)
     tree.add_command(_context(archive, settings))
 
@@ -116,6 +119,31 @@ def _delete(archive: Archive, settings: DiscordSettings) -> Command:
         if await defer(interaction):
             asker = await asker_of(interaction, settings)
             await answer(interaction, archive.delete(asker, approver_of(interaction, "command"), entry))
+
+    command.autocomplete("entry")(_entries(archive, settings))
+    return command
+
+
+def _widen(archive: Archive, settings: DiscordSettings) -> Command:
+    async def words(interaction: Interaction, label: str, to: str, *, sure: bool) -> str:
+        scope, trust = (await asker_of(interaction, settings)).scope, trust_of(author_of(interaction.user), settings)
+        asking = Asking(approver_of(interaction, "command"), scope, trust)
+        return _escape(widened_text(await archive.widen(asking, label, to, sure=sure)))
+
+    @app_commands.command(name="widen", description="Let more people know an entry that holds your own words alone")
+    @app_commands.describe(
+        entry="Its label or id",
+        to="public, guild:<id> or channel:<id>",
+        sure="Do it; without it you see what would be told",
+    )
+    async def command(
+        interaction: Interaction,
+        entry: app_commands.Range[str, 1, 200],
+        to: app_commands.Range[str, 1, 100] = "public",
+        sure: bool = False,
+    ) -> None:
+        if await defer(interaction):
+            await answer(interaction, words(interaction, entry, to, sure=sure), file_name="entry.md")
 
     command.autocomplete("entry")(_entries(archive, settings))
     return command

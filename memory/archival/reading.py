@@ -103,6 +103,28 @@ def seen_of_others(rows: Rows, agent: AgentId, turn: TurnId) -> list[Entry]:
     return [to_entry(row) for row in rows.all(sql, (turn, agent))]
 
 
+def stands(rows: Rows, entry: EntryId) -> bool:
+    """Whether an entry is in use: found, shown, and not part of another."""
+    return rows.one(f"SELECT 1 FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,)) is not None
+
+
+def is_of_upkeep(rows: Rows, entry: EntryId) -> bool:
+    """Whether a run of upkeep wrote its words, out of other entries."""
+    sql = "SELECT 1 FROM dream_items WHERE entry_id = ? AND action = 'made'"
+    return rows.one(sql, (entry,)) is not None
+
+
+def turns_that_wrote(rows: Rows, entry: Entry) -> set[TurnId]:
+    """The turns that may have written an entry's words: its first, and all that used it before it was written last."""
+    found = set() if entry.turn is None else {entry.turn}
+    written = max(filter(None, (entry.updated_at, entry.last_seen)))
+    if written <= entry.created_at:
+        return found
+    sql = """SELECT t.id FROM turn_uses u JOIN turns t ON t.id = u.turn_id
+             WHERE u.kind = 'entry' AND u.row_id = ? AND t.started_at <= ?"""
+    return found.union(TurnId(row["id"]) for row in rows.all(sql, (entry.id, to_text(written))))
+
+
 def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:
     """Those of the named entries and passages that the scope may use, in the order of their names."""
     condition, parameters = scope.sql("audience")

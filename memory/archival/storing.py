@@ -46,7 +46,7 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     new = checked(new)
     same = _begun_by(tx, agent, new)
     if new.label is not None and (same is None or same.label is None):
-        _refuse_taken(tx, agent, new.label, new.origin.scope.audience)
+        require_free(tx, agent, new.label, new.origin.scope.audience)
     if same is not None:
         return _reinforce(tx, same, new, now)
     origin = new.origin
@@ -152,7 +152,8 @@ def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
     return entry
 
 
-def _refuse_taken(rows: Rows, agent: AgentId, label: str, audience: Audience) -> None:
+def require_free(rows: Rows, agent: AgentId, label: str, audience: Audience) -> None:
+    """Raises `Refused` when an entry of the audience has that label."""
     taken = rows.one(
         "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ?", (agent, label, audience)
     )

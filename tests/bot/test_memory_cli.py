@@ -1,6 +1,8 @@
 """`carina memory ...` on the real program, beside a running service and without one; killed at its write."""
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,58 @@ def test_killed_at_its_write_an_edit_is_whole_or_not_there(folder: Path, side: s
     assert done.returncode < 0
     assert said(folder, "show", "scratchpad")["text"] == text
     assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+
+
+@pytest.mark.parametrize(("side", "readers"), [("before", "the owner"), ("after", "all places")])
+def test_killed_at_its_write_a_block_is_widened_whole_or_not(folder: Path, side: str, readers: str) -> None:
+    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    done = carina(folder, "memory", "widen", "scratchpad", "public", "--yes", CARINA_FAULT=f"memory.widen:{side}")
+    assert done.returncode < 0
+    (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
+    assert readers in row["readers"]
+    assert said(folder, "show", "scratchpad")["text"] == "Shoes off."
+    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+    carina(folder, "memory", "widen", "scratchpad", "public", "--yes")  # again: done now, or refused as done
+    assert [row["readers"] for row in said(folder, "list") if row["block"] == "scratchpad"] == ["all places"]
+
+
+def entry_of(folder: Path) -> Any:
+    (entry,) = json.loads(carina(folder, "archival", "list", "--json").stdout)
+    return entry
+
+
+def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -> None:
+    assert carina(folder, "archival", "add", "The key lies under the mat.", "--label", "key").returncode == 0
+    looked = carina(folder, "archival", "widen", "key", "public")
+    assert (looked.returncode, looked.stderr) == (0, "")
+    assert "Entry key, known in the owner's places until now, would be known in all places." in looked.stdout
+    assert looked.stdout.rstrip().endswith("The key lies under the mat.")
+    assert entry_of(folder)["audience"] == "owner"
+    done = carina(folder, "archival", "widen", "key", "public", "--yes")
+    assert done.stdout == (
+        "Entry key, known in the owner's places until now, is known in all places now, as it stands; its past is not.\n"
+    )
+    assert entry_of(folder)["audience"] == "public"
+    for arguments, words in (
+        (("key", "public"), "may hold words of several people"),
+        (("nothing", "public"), "can be seen from here"),
+        (("key", "everybody"), "is not an audience"),
+    ):
+        refused = carina(folder, "archival", "widen", *arguments)
+        assert (refused.returncode, words in refused.stderr, refused.stdout) == (1, True, "")
+
+
+@pytest.mark.parametrize(("side", "audience"), [("before", "owner"), ("after", "public")])
+def test_killed_at_its_write_an_entry_is_widened_whole_or_not(folder: Path, side: str, audience: str) -> None:
+    long = "The key lies under the mat. " * 100
+    assert carina(folder, "archival", "add", long, "--label", "key").returncode == 0
+    done = carina(folder, "archival", "widen", "key", "public", "--yes", CARINA_FAULT=f"archive.widen:{side}")
+    assert done.returncode < 0
+    assert (entry_of(folder)["audience"], entry_of(folder)["text"]) == (audience, long.strip())
+    (file,) = (folder / "data" / "constellations").glob("*/carina.db")
+    with contextlib.closing(sqlite3.connect(file)) as raw:
+        found = raw.execute("SELECT audience, count(*) FROM archival_entries GROUP BY audience").fetchall()
+    assert found == [(audience, 3)], "the entry and its two passages"
 
 
 @pytest.mark.asyncio

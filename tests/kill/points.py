@@ -103,7 +103,8 @@ EXEMPT = {
     "folders.end": "the last step of `carina folder index`, and of a search in a local folder",
     # Blocks changed by hand; each is one transaction, and `tests/bot/test_memory_cli.py` kills the program there.
     "memory.change": "`carina memory edit`, `rollback`, `undo` and `revert`, and `/memory`",
-    "memory.widen": "`/memory widen` and `carina memory widen`: one unit of work, which did happen or did not",
+    "memory.widen": "`/memory widen` and `carina memory widen`",
+    "archive.widen": "`/archival widen` and `carina archival widen`",
     "memory.share": "`/memory share`, `unshare` and `carina memory`",
     "damage.tell": "a notice to the owner, queued once by its key",
     "memory.repair": "`carina memory verify --repair`",

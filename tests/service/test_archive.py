@@ -73,6 +73,28 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) ->
         assert SECRET not in json.dumps(t.model.requests[-1].body)
 
 
+async def test_a_person_makes_an_entry_of_their_words_known_here_after_a_look_and_nobody_else_does(
+    tmp_path: Path,
+) -> None:
+    async with started(tmp_path) as t:
+        bea, guild = t.member("Bea"), f"guild:discord:{t.guild.id}"
+        await kept(t, bea, t.general, "The stork is back.")
+        secret = await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
+        told = {"entry": secret, "to": guild}
+        for person, channel in ((bea, t.general), (t.olga, t.general), (t.olga, t.olga.direct)):
+            refused(await person.command("archival widen", {**told, "sure": True}, channel), "can be seen from here")
+        looked = await t.ana.command("archival widen", told, t.general)
+        assert looked.ephemeral
+        assert "would be known in" in looked.text
+        assert SECRET in looked.text
+        assert SECRET not in (await bea.command("archival list", None, t.general)).text
+        done = await t.ana.command("archival widen", {**told, "sure": True}, t.general)
+        assert "as it stands; its past is not" in done.text
+        assert SECRET in (await bea.command("archival list", None, t.general)).text
+        refused(await bea.command("archival delete", {"entry": secret}, t.general), "not yours to be forgotten")
+        assert "Forgotten" in (await t.ana.command("archival delete", {"entry": secret}, t.general)).text
+
+
 async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         t.model.script(Answer("Hello Ana."), Answer("Hello."))
