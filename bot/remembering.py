@@ -142,15 +142,15 @@ class Remembering:
 
     async def rollback(self, asking: Asking, name: str, version: int) -> dict[str, Any]:
         """Make the block read as at a version."""
-        return await self._done(
-            asking, name, lambda tx, named, edit: block_history.roll_back(tx, edit, named.block.id, version)
+        return await self._gone_back(
+            asking, name, lambda edit, known: block_history.roll_back(edit, version, known), version
         )
 
     async def undo(self, asking: Asking, name: str, *, again: bool = False) -> dict[str, Any]:
         """Take back the asker's own newest change, or do again what they undid."""
         writer = person_writer(asking.who.person)
         step = block_history.redo if again else block_history.undo
-        return await self._done(asking, name, lambda _tx, _named, edit: step(edit, writer))
+        return await self._gone_back(asking, name, lambda edit, known: step(edit, writer, known))
 
     async def revert(self, asking: Asking, name: str, whose: str, since: str) -> dict[str, Any]:
         """Take back what one writer changed since a version or a time, and keep what others wrote.
@@ -263,6 +263,20 @@ class Remembering:
                 why, now = [str(error)], self.clock()
                 await database.write(_REPAIR, lambda tx: note_damage(tx, identifier, why, "unreadable", now))
                 return ()
+
+    async def _gone_back(
+        self, asking: Asking, name: str, act: Callable[[Edit, Past | None], Done], version: int | None = None
+    ) -> dict[str, Any]:
+        """Go back in a block whose past a reader replays first; only what changed meanwhile makes the writer do it."""
+
+        def replay(rows: Rows) -> tuple[BlockId, Past]:
+            block = find_named(rows, asking.scope, name).block.id
+            return block, block_history.past_to_go_back(rows, block, version)
+
+        replayed, known = await self._read(replay)
+        return await self._done(
+            asking, name, lambda _tx, named, edit: act(edit, known if named.block.id == replayed else None)
+        )
 
     async def _done(self, asking: Asking, name: str, act: Callable[[Tx, Named, Any], Done]) -> dict[str, Any]:
         def change(tx: Tx, named: Named, edit: Edit) -> dict[str, Any]:

@@ -136,26 +136,63 @@ def _require_text(document: BlockDocument, words: str) -> None:
         raise Refused(f"this block has fields, items or sections; {words}")
 
 
-def roll_back(rows: Rows, edit: Edit, block: BlockId, version: int) -> Done:
-    """Make the block read as at a version, as a new change. Raises Refused for a version that is not kept."""
+def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
+    """A block's past as far as `roll_back` to that version, or `undo`, needs it, replayed here and now.
+
+    For a reader's thread, which may take the time. Raises BlockCorrupt.
+    """
+    document = load_block(rows, block, None).document
+    past = _past_back_to(document, lambda: archives_of(rows, block), version)
+    return past if _beyond(document, version) else past.rewoven()
+
+
+def _past_back_to(
+    document: BlockDocument, archives: Callable[[], Sequence[Archive]], version: int | None = None
+) -> Past:
+    """What a document knows of its past, and with it what lies in archives where that is needed.
+
+    What a part of a structured block held is known from its beginning on alone.
+    """
+    past = past_of(document)
+    if past.start and (past.held is not None or _beyond(document, version)):
+        return past_of(document, archives())
+    return past
+
+
+def _beyond(document: BlockDocument, version: int | None) -> bool:
+    """Whether a version of a text left the document: what is in the archives is read, but not woven."""
+    return version is not None and version < document.base.version and not document.structured
+
+
+def _current(document: BlockDocument, edit: Edit, known: Past | None, version: int | None = None) -> Past:
+    """A past that was read before, if it is still all there is, or else what is so now."""
+    if known is not None and known.version == document.version:
+        return known
+    return _past_back_to(document, edit.archives, version)
+
+
+def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
+    """Make the block read as at a version, as a new change. Raises Refused for a version that is not kept.
+
+    `known` is the block's past as `past_to_go_back` gave it: where nothing changed since, nothing is replayed here.
+    """
     plans: list[Plan] = []
 
     def change(document: BlockDocument) -> None:
-        past = past_of(document)
+        past = _current(document, edit, known, version)
+        past.require(version)
         if document.structured:
-            past.require(version)
-            plan = _set_back(document, version)
+            plan = _set_back(document, past, version)
             if plan is None:
                 raise Refused(f"it is exactly as at version {version} already")
             plans.append(plan)
-        elif version < past.start:
-            wanted = past_of(document, archives_of(rows, block)).text_at(version)
+        elif _beyond(document, version):
+            wanted = past.text_at(version)
             if wanted == document.text():
                 raise Refused(f"it reads exactly as at version {version} already")
             document.write(wanted)
             plans.append(Plan(document.version, ()))
         else:
-            past.require(version)
             plans.append(past.weave.rolled_back(version))
             if not plans[-1].splices:
                 raise Refused(f"it reads exactly as at version {version} already")
@@ -165,11 +202,14 @@ def roll_back(rows: Rows, edit: Edit, block: BlockId, version: int) -> Done:
     return Done(edit(change), plans[0])
 
 
-def _set_back(document: BlockDocument, version: int) -> Plan | None:
+def _set_back(document: BlockDocument, past: Past, version: int) -> Plan | None:
     """Give every part the value that it had at a version, by ordinary edits; None when all have it.
 
-    Raises BlockRefused where what is read only, or an entry of a log, would change.
+    Raises as `Parts.rolled_back`. Only where the beginning of the history is lost Loro has to travel there.
     """
+    amends = None if past.parts is None else past.parts.rolled_back(version)
+    if amends is not None:
+        return None if amends.empty else _amended(document, amends)
     wanted = document.held_at(version)
     if wanted == document.look(held):
         return None
@@ -178,25 +218,28 @@ def _set_back(document: BlockDocument, version: int) -> Plan | None:
     return _compared(document, before)
 
 
-def undo(edit: Edit, writer: Writer) -> Done:
-    """Take back the writer's newest change that is not undone and of which something is left. Raises Refused."""
-    return _step_back(edit, writer, Deed.UNDO)
+def undo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
+    """Take back the writer's newest change that is not undone and of which something is left. Raises Refused.
+
+    `known` is the block's past as `past_to_go_back` gave it.
+    """
+    return _step_back(edit, writer, Deed.UNDO, known)
 
 
-def redo(edit: Edit, writer: Writer) -> Done:
-    """Do again what the writer undid last and has not edited past. Raises Refused."""
-    return _step_back(edit, writer, Deed.REDO)
+def redo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
+    """Do again what the writer undid last and has not edited past. Raises Refused. `known` is as for `undo`."""
+    return _step_back(edit, writer, Deed.REDO, known)
 
 
-def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
+def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Done:
     found: list[tuple[Plan, Change]] = []
 
     def change(document: BlockDocument) -> None:
-        past = past_of(document)
+        past = _current(document, edit, known)
         undoable, redoable = undo_stacks(past.by(writer, past.start))
         candidates = undoable if deed is Deed.UNDO else redoable
         for each in reversed(candidates):
-            plan = _part_back(document, past, each, edit) if document.structured else _text_back(document, past, each)
+            plan = _part_back(document, past, each) if document.structured else _text_back(document, past, each)
             if plan is not None:
                 found.append((plan, each))
                 document.note(Note(deed, each.seq))
@@ -221,17 +264,14 @@ def _text_back(document: BlockDocument, past: Past, change: Change) -> Plan | No
     return plan if plan.splices else None
 
 
-def _part_back(document: BlockDocument, past: Past, change: Change, edit: Edit) -> Plan | None:
+def _part_back(document: BlockDocument, past: Past, change: Change) -> Plan | None:
     """Take back one change of a structured block; None when nothing of it is left."""
     version = _before_alone(past, change, _STEPS)
     if version is not None:
-        return _set_back(document, version)
+        return _set_back(document, past, version)
     for numbers in ({change.seq}, {change.seq, *_annulled(past, change)}):
         parts = past.parts
         amends = None if parts is None else parts.taken_back(numbers)
-        if amends is not None and amends.lost and past.start:
-            parts = past_of(document, edit.archives()).parts  # what is lost may stand there
-            amends = None if parts is None else parts.taken_back(numbers)
         if amends is not None and not amends.empty:
             return _amended(document, amends)
     return None

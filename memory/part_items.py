@@ -4,11 +4,13 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from memory.changes import SYSTEM, Change, Splice, Step
 from memory.errors import BlockCorrupt, Refused
 from memory.weave import Weave
+
+T = TypeVar("T")
 
 Element: TypeAlias = tuple[int, str]
 """Loro's name of an item: when it was inserted, by its own clock, and by which writer."""
@@ -128,6 +130,26 @@ class Items:
                 sets.append((at, wanted[char]))
         return ItemPlan(tuple(sets), tuple(splices), tuple(gone), tuple(lost))
 
+    def rolled_back(self, version: int) -> ItemPlan:
+        """The way to the list as it was at a version. All that it ever held must be known."""
+        then = {
+            char: next((value for number, value in reversed(sets) if number <= version), sets[0][1])
+            for char, sets in self._values.items()
+        }
+        stand = self._weave.text()
+        now = [self._values[char][-1][1] for char in stand]
+        plan = [
+            (each.place, each.delete, [then[char] for char in each.insert])
+            for each in self._weave.rolled_back(version).splices
+        ]
+        removed = {at for place, delete, _ in plan for at in range(place, place + delete)}
+        sets = [
+            (at, then[char]) for at, char in enumerate(stand) if at not in removed and not same(then[char], now[at])
+        ]
+        return ItemPlan(
+            tuple(sets), tuple(ItemSplice(place, delete, tuple(items)) for place, delete, items in narrowed(now, plan))
+        )
+
     def _reborn(self, numbers: Collection[int]) -> dict[str, int]:
         """The items that these changes inserted and others set, with the change that did first."""
         return {
@@ -143,6 +165,39 @@ class Items:
 def _without(sets: Sequence[tuple[int, Any]], numbers: Collection[int]) -> Any:
     """What an item would be without these changes; as it was inserted when it is all theirs."""
     return next((value for number, value in reversed(sets) if number not in numbers), sets[0][1])
+
+
+def narrowed(now: Sequence[T], splices: Iterable[tuple[int, int, Sequence[T]]]) -> list[tuple[int, int, Sequence[T]]]:
+    """The same splices, made from the end on, without taking away what they put back at the same place.
+
+    What was taken away and came back stands in a weave twice, and going back exchanges the one for the other.
+    """
+    found: list[tuple[int, int, Sequence[T]]] = []
+    for place, delete, insert in [*splices][::-1]:
+        if found and place <= found[-1][0] + found[-1][1]:
+            first, size, before = found[-1]
+            found[-1] = (first, max(size, place + delete - first), [*before, *insert])
+        else:
+            found.append((place, delete, insert))
+    left = []
+    for place, delete, insert in reversed(found):
+        old = now[place : place + delete]
+        start = _alike(old, insert)
+        end = _alike(old[start:][::-1], insert[start:][::-1])
+        if delete - start - end or len(insert) - start - end:
+            left.append((place + start, delete - start - end, insert[start : len(insert) - end]))
+    return left
+
+
+def _alike(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if not same(a, b)), min(len(one), len(other)))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are the same, and of the same type: 1 is not True."""
+    return one == other and type(one) is type(other)
 
 
 def words_of(value: Any) -> str:

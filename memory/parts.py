@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory.changes import Made, Splice, Step, played, text_splices
-from memory.errors import BlockCorrupt, BlockRefused
-from memory.part_items import UNKNOWN, ItemPlan, Items, words_of
+from memory.errors import BlockCorrupt, BlockRefused, Refused
+from memory.part_items import UNKNOWN, ItemPlan, Items, narrowed, same, words_of
 from memory.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
 from memory.targets import Target, every_target
 from memory.weave import Plan, Weave
@@ -65,6 +65,7 @@ class Parts:
         self.held = held
         self.known = start == 0
         self._start = start
+        self._first = steps[0].change.seq if steps else start
         self._targets = every_target(held.schema)
         self._texts: dict[str, list[Step]] = defaultdict(list)
         self._items = {path: Items() for path, target in self._targets.items() if target.kind == "list"}
@@ -127,7 +128,45 @@ class Parts:
         if wrong:
             raise BlockCorrupt(f"the changes of the document do not give what {_called(wrong[0])} holds")
 
-    # ---------------------------------------------------------------------------------------------- taking back
+    # ---------------------------------------------------------------------------------------------- going back
+
+    def rolled_back(self, version: int) -> Amends | None:
+        """The way to the parts as they were at a version; None where it is not known what they were.
+
+        Raises BlockRefused where a log, or what is read only, would change; Refused where what is required would be
+        empty, and for a version from before the block was made.
+        """
+        if not self.known:
+            return None
+        if version < self._first:
+            raise Refused(f"at version {version} the block was not made yet")
+        if any(number > version for number in self._logged):
+            raise BlockRefused("entries of a log stay as they are")
+        texts = {path: self._text_at(path, version) for path in self._weaves}
+        lists = {path: items.rolled_back(version) for path, items in self._items.items()}
+        values = {path: _value_at(sets, version) for path, sets in self._values.items()}
+        counters = {path: -math.fsum(each for at, each in added if at > version) for path, added in self._added.items()}
+        amends = Amends(
+            {path: splices for path, splices in texts.items() if splices},
+            {path: plan for path, plan in lists.items() if plan.any},
+            {path: value for path, value in values.items() if not same(value, self.held.values[path])},
+            {path: amount for path, amount in counters.items() if amount},
+        )
+        self._require_free(amends)
+        emptied = [path for path in amends.texts if not self._weaves[path].text(version).strip()]
+        for path in (*emptied, *(path for path, value in amends.values.items() if value is None)):
+            if path != LOST and self._targets[path].required:
+                raise Refused(f"{path} is required and would be empty")
+        return amends
+
+    def _text_at(self, path: str, version: int) -> tuple[Splice, ...]:
+        found = [(each.place, each.delete, each.insert) for each in self._weaves[path].rolled_back(version).splices]
+        return tuple(Splice(at, size, "".join(new)) for at, size, new in narrowed(self.held.values[path], found))
+
+    def _require_free(self, amends: Amends) -> None:
+        for path in (*amends.texts, *amends.lists, *amends.values, *amends.counters):
+            if path != LOST and self._targets[path].read_only:
+                raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
 
     def taken_back(self, numbers: Collection[int]) -> Amends:
         """The way to the parts without some changes, keeping whatever others changed later.
@@ -141,9 +180,7 @@ class Parts:
         lists = {path: items for path in self._items if (items := self._list_back(path, report)).any}
         values = {path: found[0] for path in self._values if (found := self._value_back(path, report))}
         counters = {path: amount for path in self._added if (amount := self._counter_back(path, report))}
-        for path in (*texts, *lists, *values, *counters):
-            if path != LOST and self._targets[path].read_only:
-                raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
+        self._require_free(Amends(texts, lists, values, counters))
         if self._logged & report.numbers:
             report.kept.append("the entries of a log stay as they are")
         return Amends(texts, lists, values, counters, tuple(report.gone), tuple(report.lost), tuple(report.kept))
@@ -183,7 +220,7 @@ class Parts:
         if wanted is None and self._targets[path].required:
             report.kept.append(f"{path} is required and would be empty")
             return None
-        return None if wanted == now and type(wanted) is type(now) else (wanted,)
+        return None if same(wanted, now) else (wanted,)
 
     def _counter_back(self, path: str, report: "_Report") -> float:
         amount = math.fsum(each for number, each in self._added[path] if number in report.numbers)
@@ -202,6 +239,10 @@ class _Report:
     gone: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+
+
+def _value_at(sets: Sequence[tuple[int, Any]], version: int) -> Any:
+    return next((value for number, value in reversed(sets) if number <= version), None)
 
 
 def _path(container: str) -> str:

@@ -1,9 +1,13 @@
-"""Taking one writer's changes back while others write: what came meanwhile is seen, and stays."""
+"""Going back and taking changes back while others write: what came meanwhile is seen, and stays."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pytest
 
 from bot.policy import Approver, People
 from bot.remembering import Asking, Remembering
@@ -11,11 +15,14 @@ from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import OWNER, PUBLIC, Scope, Trust
 from memory.blocks import Author, NewBlock
-from memory.changes import SYSTEM, agent_writer, job_writer
+from memory.changes import SYSTEM, agent_writer, job_writer, person_writer
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
+from memory.document import BlockDocument
 from memory.faults import commit_point
 from memory.ids import AgentId
+from memory.past import Past, past_of
+from memory.schemas import Field, FieldType, MapSchema
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
 
@@ -43,19 +50,30 @@ class Interrupted(Remembering):
         return found
 
 
-async def reverted(folder: Path, meanwhile: Callable[[Tx], None]) -> str:
+@asynccontextmanager
+async def interrupted(
+    folder: Path, setup: Callable[[Tx], None], meanwhile: Callable[[Tx], None]
+) -> AsyncIterator[Remembering]:
     async with Constellations.open(folder, MovableClock()) as constellations:
         house = (await constellations.ensure("home", PERSON)).id
 
         def work(tx: Tx) -> None:
             seed_agent(tx, Agent(STAR, "Star", "", "", "", ()), NOON)
-            blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", PUBLIC, Trust.AGENT), SYSTEM, NOON)
-            write(tx, "one\n")
-            write(tx, "the job's\n", job=True)
+            setup(tx)
 
         async with constellations.use(house) as database:
             await database.write(SETUP, work)
-        remembering = Interrupted(constellations, house, People((PERSON,)), MovableClock(), meanwhile=meanwhile)
+        yield Interrupted(constellations, house, People((PERSON,)), MovableClock(), meanwhile=meanwhile)
+
+
+def a_text(tx: Tx) -> None:
+    blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", PUBLIC, Trust.AGENT), SYSTEM, NOON)
+    write(tx, "one\n")
+    write(tx, "the job's\n", job=True)
+
+
+async def reverted(folder: Path, meanwhile: Callable[[Tx], None]) -> str:
+    async with interrupted(folder, a_text, meanwhile) as remembering:
         return str((await remembering.revert(ASKING, "notes", JOB, ""))["text"])
 
 
@@ -69,3 +87,98 @@ async def test_what_that_writer_writes_meanwhile_goes_as_well(tmp_path: Path) ->
 
 async def test_undisturbed_the_past_is_replayed_once(tmp_path: Path) -> None:
     assert await reverted(tmp_path, lambda _tx: None) == "one\n"
+
+
+# ------------------------------------------------------------------------------------- back, and taking a change back
+
+
+STATE = MapSchema(fields=(Field(name="mood"), Field(name="talks", type=FieldType.COUNTER)))
+
+
+def of_the_owner(tx: Tx, field: str, value: object) -> None:
+    author = Author(STAR, Scope(PUBLIC), person_writer(PERSON), Trust.OWNER, NOON)
+    blocks.set_field(tx, author, "notes", field, value)
+
+
+def parts(tx: Tx) -> None:
+    block = NewBlock(STAR, "notes", "Notes.", PUBLIC, Trust.AGENT, schema=STATE)
+    blocks.create_block(tx, block, SYSTEM, NOON)
+    of_the_owner(tx, "mood", "low")
+    of_the_owner(tx, "talks", 3)
+
+
+def an_agents(tx: Tx) -> None:
+    author = Author(STAR, Scope(PUBLIC), agent_writer(STAR), Trust.AGENT, NOON)
+    blocks.set_field(tx, author, "notes", "mood", "high")
+
+
+def an_earlier_line(tx: Tx) -> None:
+    author = Author(STAR, Scope(PUBLIC), agent_writer(STAR), Trust.AGENT, NOON)
+    blocks.replace_in_block(tx, author, "notes", "one\n", "zero\none\n")
+
+
+def owners_text(tx: Tx) -> None:
+    a_text(tx)
+    author = Author(STAR, Scope(PUBLIC), person_writer(PERSON), Trust.OWNER, NOON)
+    blocks.append_block(tx, author, "notes", "the owner's\n")
+
+
+@pytest.mark.parametrize(
+    ("setup", "meanwhile", "text"),
+    [
+        (owners_text, an_earlier_line, "zero\none\nthe job's\n"),
+        (parts, an_agents, "mood: high\ntalks: 0\n"),
+    ],
+)
+async def test_what_others_write_while_an_undo_is_thought_out_stays(
+    tmp_path: Path, setup: Callable[[Tx], None], meanwhile: Callable[[Tx], None], text: str
+) -> None:
+    async with interrupted(tmp_path, setup, meanwhile) as remembering:
+        assert (await remembering.undo(ASKING, "notes"))["text"] == text
+        assert [each["state"] for each in await remembering.verify(ASKING)] == ["sound"]
+
+
+@pytest.mark.parametrize(
+    ("setup", "meanwhile", "version", "text", "later"),
+    [
+        (owners_text, lambda tx: write(tx, "two\n"), 1, "one\n", "one\nthe job's\nthe owner's\ntwo\n"),
+        (parts, an_agents, 2, "mood: low\ntalks: 0\n", "mood: high\ntalks: 3\n"),
+    ],
+)
+async def test_what_others_write_while_going_back_is_thought_out_can_be_gone_back_to(
+    tmp_path: Path, setup: Callable[[Tx], None], meanwhile: Callable[[Tx], None], version: int, text: str, later: str
+) -> None:
+    async with interrupted(tmp_path, setup, meanwhile) as remembering:
+        done = await remembering.rollback(ASKING, "notes", version)
+        assert (done["text"], done["version"]) == (text, 5)
+    async with Constellations.open(tmp_path, MovableClock()) as constellations:
+        house = (await constellations.ensure("home", PERSON)).id
+        undisturbed = Remembering(constellations, house, People((PERSON,)), MovableClock())
+        assert (await undisturbed.show(ASKING, "notes", 4))["text"] == later
+        assert (await undisturbed.rollback(ASKING, "notes", 4))["text"] == later
+        assert [each["state"] for each in await undisturbed.verify(ASKING)] == ["sound"]
+
+
+@pytest.mark.parametrize(("setup", "version"), [(owners_text, 1), (parts, 2)])
+async def test_undisturbed_it_is_thought_out_by_a_reader_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setup: Callable[[Tx], None], version: int
+) -> None:
+    """Neither is the past replayed by the writer, nor does Loro travel, which would hold up every thread."""
+    threads = list[str]()
+    def noted(*arguments: Any) -> Past:
+        threads.append(threading.current_thread().name)
+        return past_of(*arguments)
+
+    def travelled(*_arguments: object) -> None:
+        raise AssertionError("Loro was made to travel")
+
+    monkeypatch.setattr("memory.block_history.past_of", noted)
+    monkeypatch.setattr(BlockDocument, "held_at", travelled)
+    async with interrupted(tmp_path, setup, lambda _tx: None) as remembering:
+        async with remembering.constellations.use(remembering.house) as database:
+            writers = await database.write(SETUP, lambda _tx: threading.current_thread().name)
+        await remembering.undo(ASKING, "notes")
+        await remembering.undo(ASKING, "notes", again=True)
+        await remembering.rollback(ASKING, "notes", version)
+    assert len(threads) == 3
+    assert writers not in threads

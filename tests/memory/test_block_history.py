@@ -71,24 +71,24 @@ def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
     block = made(tx, "one\n")
     for word in ("two\n", "three\n"):
         append_block(tx, author(), "notes", word)
-    done = roll_back(tx, by_agent(tx, author(JOB), "notes"), block.id, 2)
+    done = roll_back(by_agent(tx, author(JOB), "notes"), 2)
     assert (done.block.content, done.plan.removed, content(tx)) == ("one\ntwo\n", 6, "one\ntwo\n")
     change = past_of_block(tx, block.id).change(4)
     assert (change.writer, change.note.deed, change.note.of) == (JOB, Deed.ROLLBACK, 2)
     assert past_of_block(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
     with pytest.raises(Refused, match="reads exactly as at version 2 already"):
-        roll_back(tx, by_agent(tx, author(), "notes"), block.id, 2)
+        roll_back(by_agent(tx, author(), "notes"), 2)
     with pytest.raises(Refused, match="there is no version 9: there are versions 0 to 4"):
-        roll_back(tx, by_agent(tx, author(), "notes"), block.id, 9)
+        roll_back(by_agent(tx, author(), "notes"), 9)
     with pytest.raises(Refused, match="there is no version -1"):
-        roll_back(tx, by_agent(tx, author(), "notes"), block.id, -1)
+        roll_back(by_agent(tx, author(), "notes"), -1)
 
 
 def test_rolling_back_reaches_into_archives(tx: Tx) -> None:
     block = made(tx, "")
     for number in range(30):
         append_block(tx, author(), "notes", f"{number}\n")
-    assert roll_back(tx, by_agent(tx, author(), "notes"), block.id, 2).block.content == "0\n1\n"
+    assert roll_back(by_agent(tx, author(), "notes"), 2).block.content == "0\n1\n"
     assert verify_block(tx, block.id) == []
     assert past_of_block(tx, block.id).change(31).note.of == 2
 
@@ -243,10 +243,10 @@ def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> No
 
 
 def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
-    block = made(tx, "a", permission=Permission.APPEND)
+    made(tx, "a", permission=Permission.APPEND)
     append_block(tx, author(), "notes", "b")
     with pytest.raises(BlockRefused, match="is append here: no overwrite"):
-        roll_back(tx, by_agent(tx, author(), "notes"), block.id, 1)
+        roll_back(by_agent(tx, author(), "notes"), 1)
     with pytest.raises(BlockRefused, match="is append here: no overwrite"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     tx.run("UPDATE memory_blocks SET permission = 'human'")
@@ -304,7 +304,7 @@ def test_a_block_that_was_rewritten_as_a_whole_has_one_change_for_each(tx: Tx) -
 
 def test_its_changes_are_gone_back_over_undone_and_reverted(tx: Tx) -> None:
     block, texts = rewritten(tx)
-    assert roll_back(tx, by_hand(tx, hand(), block), block.id, 2).block.content == texts[1]
+    assert roll_back(by_hand(tx, hand(), block), 2).block.content == texts[1]
     assert undo(by_hand(tx, hand(), block), person_writer(OWNER_ID)).block.content == texts[3]
     assert verify_block(tx, block.id) == []
 
