@@ -101,6 +101,16 @@ def put(tx: Tx, run: str, entry: Entry, triples: Iterable[Triple], now: datetime
     return len(kept)
 
 
+def carry(tx: Tx, run: str, entry: Entry, sources: Sequence[Entry], now: datetime) -> int:
+    """Let an entry that others became say what they said, as far as its own words hold both names; how many triples."""
+    named = json.dumps([source.id for source in sources])
+    sql = "SELECT * FROM graph_triples WHERE entry_id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    found = {
+        (row["subject_key"], row["relation_key"], row["object_key"]): _triple(row) for row in tx.all(sql, (named,))
+    }
+    return put(tx, run, entry, [each for each in found.values() if says(entry, each)], now)
+
+
 def forget_run(tx: Tx, run: str) -> int:
     """Remove what a run read out of entries; how many triples."""
     return tx.run("DELETE FROM graph_triples WHERE run_id = ?", (run,))

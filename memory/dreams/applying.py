@@ -72,8 +72,8 @@ def apply(tx: Tx, plan: Plan, now: datetime) -> str:
     course = _Course(tx, run, now)
     for item in plan.items:
         course.tally(_agent_of(item))
-    for item in plan.items:
-        _do(course, item)
+    for item in sorted(plan.items, key=lambda each: not isinstance(each, Linked)):
+        _do(course, item)  # what entries say is noted first, so that a merge takes it along
     for mark in plan.marks:
         records.put_mark(tx, mark, now)
     for entry in plan.again:
@@ -142,6 +142,7 @@ def _merge(course: _Course, item: Merge) -> None:
         return
     made = archival.put(course.tx, _joined(sources, item, course.now))
     course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
+    graph.carry(course.tx, course.run, made, sources, course.now)
     _out_of_use(course, sources, made.id)
     course.tally(made.agent).made += 1
     course.note(item, "made", made)

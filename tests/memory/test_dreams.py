@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from memory import archival, dreams, following
+from memory import archival, dreams, following, graph
 from memory.archival import Entry, NewEntry, Origin
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.database import Tx, as_dict
-from memory.dreams import Broken, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.dreams import Broken, Linked, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.errors import Refused
+from memory.graph import Entity, Kind, Triple
 from memory.ids import MessageId, PersonId
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store, taken
 from tests.memory.test_vectors import opened
@@ -90,6 +91,35 @@ def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from
     assert archival.read(tx, STAR, first.id, Scope(GUILD)).id == made.id, "who asks for the old one is given the new"
     items, hidden = dreams.reported(tx, run, Scope(GUILD), 10)
     assert ([item.action for item in items], hidden) == (["made", "merged", "merged"], 0)
+
+
+def triple(subject: str, relation: str, other: str) -> Triple:
+    return Triple(Entity(subject, Kind.PERSON), relation, Entity(other, Kind.THING))
+
+
+def known(tx: Tx) -> list[str]:
+    return [each.triple.object.name for each in graph.linked(tx, STAR, "Ann", Scope(GUILD), LATER)]
+
+
+def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_back() -> None:
+    tx = store()
+    first, second = kept(tx, "Ann takes the tram 71 to Graz"), kept(tx, "Ann goes by tram 71 to Graz")
+    graph.put(tx, "drm_0", first, [triple("Ann", "goes by", "tram 71"), triple("Ann", "takes", "tram 71")], NOON)
+    said = Linked(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
+    dreams.apply(tx, Plan((merge(first, second), said)), LATER)
+    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    assert sorted(known(tx)) == ["Graz", "Tram 71", "tram 71"], "each relation once, also what was read in the same run"
+    assert {row["entry_id"] for row in tx.all("SELECT entry_id FROM graph_triples")} == {first.id, second.id, made.id}
+    dreams.undo(tx, LATER)
+    assert sorted(known(tx)) == ["tram 71", "tram 71"], "as before the run"
+
+
+def test_a_merge_takes_nothing_along_that_its_own_words_do_not_say() -> None:
+    tx = store()
+    first, second = kept(tx, "Ann takes the tram 71 home"), kept(tx, "Ann goes by tram 71")
+    graph.put(tx, "drm_0", first, [triple("Ann", "takes", "tram 71"), triple("Ann", "goes to", "home")], NOON)
+    dreams.apply(tx, Plan((merge(first, second),)), LATER)
+    assert known(tx) == ["tram 71"]
 
 
 def test_at_most_five_percent_but_three_go_in_a_run_and_ten_percent_in_a_week() -> None:
