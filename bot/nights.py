@@ -1,11 +1,13 @@
 """What agents did while nobody watched: the report of a night, and taking back what they wrote in it, as one.
 
 A night is from noon to noon on the clocks of the house, so that every turn of a sleeptime group belongs to one. What
-was written is found by the turn that wrote it: in the history of blocks, and in the journal of archival entries.
+was written is found by the turn that wrote it: in the history of blocks, in the journal of archival entries, and in
+what agents arrange with each other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -18,10 +20,11 @@ from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from bot.remembering import Asking
 from bot.remembering_names import Named, named_blocks
-from memory import activity, archival, block_history, nights
+from memory import activity, archival, arranged, block_history, nights
 from memory.activity import Kind, NewEvent
 from memory.archival import journal
 from memory.archival.journal import Noted
+from memory.arranged import Arranged
 from memory.audience import OWNER, Scope, Trust
 from memory.block_history import Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
@@ -49,10 +52,11 @@ _log = structlog.get_logger("bot.nights")
 
 @dataclass(frozen=True)
 class Written:
-    """What turns changed in blocks that a scope may see, and in archival entries; `hidden` blocks it may not see."""
+    """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they arranged."""
 
     blocks: Sequence[tuple[Named, Past, Sequence[Change]]]
     entries: Sequence[Noted]
+    arranged: Sequence[Arranged]
     hidden: int = 0
 
 
@@ -101,6 +105,7 @@ class Nights:
                 raise UserError(f"An agent is still at work in the night of {period.name}: nothing was taken back yet.")
             found = written(tx, turns, asking.scope, period, known)
             done = [self._block(tx, asking, *each) for each in found.blocks] + self._entries(tx, found.entries)
+            done += [_back(tx, each, self.clock()) for each in found.arranged]
             done += [_item("more blocks", "left", "they cannot be seen from here")] * bool(found.hidden)
             self._record(tx, asking, period, done)
             return done
@@ -175,7 +180,7 @@ def written(
     """What turns wrote, found by who wrote it; `known` are pasts that need not be read again."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
-        return Written((), ())
+        return Written((), (), ())
     named = {each.block.id: each for each in named_blocks(rows, scope) if each.block.type is not BlockType.LOG}
     blocks, hidden = [], 0
     for identifier in map(BlockId, nights.changed_blocks(rows, period.start)):
@@ -186,7 +191,7 @@ def written(
         if past is not None and changes and identifier in named:
             blocks.append((named[identifier], past, changes))
         hidden += bool(changes) and identifier not in named
-    return Written(blocks, journal.of_turns(rows, wanted, scope), hidden)
+    return Written(blocks, journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden)
 
 
 def _past(rows: Rows, block: BlockId) -> Past | None:
@@ -210,6 +215,11 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[Noted]) -> dict[str, Any
     except StoreError as error:
         return _item(f"entry {entry}", "left", str(error))
     return _item(f"entry {entry}", "taken back", "it is there again" if last.deed == "delete" else "it is as it was")
+
+
+def _back(tx: Tx, found: Arranged, now: datetime) -> dict[str, Any]:
+    done, words = arranged.take_back(tx, found, now)
+    return _item(f"{found.what} {found.id}", "taken back" if done else "left", words)
 
 
 def _item(what: str, state: str, text: str) -> dict[str, Any]:

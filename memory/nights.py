@@ -30,7 +30,7 @@ class NightTurn:
     said: tuple[str, ...]
     """What it said out loud, as it stands."""
     arranged: tuple[str, ...]
-    """What else it left, which is not taken back with the rest: tasks, notes."""
+    """What else it left, in words of the activity: tasks, notes."""
     parts: tuple[TurnId, ...] = ()
     """Turns of others that it caused."""
 

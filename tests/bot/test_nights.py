@@ -14,9 +14,11 @@ from bot.models.base import Answer, Request
 from bot.nights import Nights
 from bot.policy import Approver
 from bot.remembering import Asking, Remembering
-from memory import archival
+from memory import archival, coordination
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Scope, Trust
+from memory.coordination import By
+from memory.database import Tx
 from memory.ids import AgentId
 from tests.bot.nights import House, Teller, living, setting
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
@@ -201,6 +203,61 @@ async def test_what_somebody_changed_since_stays_and_is_named(tmp_path: Path) ->
             "an entry 'boat' stands there now", "somebody changed it since"
         ]  # fmt: skip
         assert "Ann has a dog.\nIt is called Ben.\nIt barks." in await at.entries()
+
+
+ARRANGED = (
+    call("coord", "a", operation="assign", content="Ask Ann about the evening", agent="Ant"),
+    call("coord", "h", operation="handoff", content="Ann was late twice", agent="Ant"),
+    call("coord", "n", operation="note", content="Evenings are hard", importance="high"),
+    call("facts", "f", operation="add", fact="Ann loses track in the evening", category="workflow_habit"),
+)
+TOLD = (
+    "SELECT description FROM coordination_tasks UNION ALL SELECT content FROM handoff_notes"
+    " UNION ALL SELECT description FROM notable_events UNION ALL SELECT fact FROM facts"
+    " UNION ALL SELECT words FROM activity_events WHERE event_type IN"
+    " ('task_assigned', 'handoff_initiated', 'notable') AND words NOT LIKE 'took back%'"
+)
+
+
+async def test_what_agents_arranged_at_night_is_taken_back_too(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        service = at.house.service
+        ant = AgentId((await service.column("SELECT id FROM agents WHERE name = 'Ant'"))[0])
+
+        def assign(tx: Tx) -> str:
+            by = By(SCOPE, Trust.OWNER, service.clock())
+            return coordination.assign(tx, by, "water the plants", ant, "Ant").id
+
+        task = await service.write(assign)
+        before = sorted(await service.column(TOLD))
+        await at.acts(*ARRANGED, call("coord", "c", operation="complete", task=task))
+        assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
+        done = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
+            ("task completed", "taken back"),
+            ("task", "taken back"),
+            ("handoff note", "taken back"),
+            ("note", "taken back"),
+            ("fact", "taken back"),
+        ]
+        assert sorted(await service.column(TOLD)) == before
+        assert await service.column("SELECT status FROM coordination_tasks") == ["pending"]
+        again = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert again == []
+
+
+async def test_what_was_arranged_at_night_and_done_since_stays_done(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        service = at.house.service
+        await at.acts(ARRANGED[0])
+        (task,) = await service.column("SELECT id FROM coordination_tasks")
+        by = By(SCOPE, Trust.OWNER, service.clock())
+        await service.write(lambda tx: coordination.complete(tx, by, task))
+        (item,) = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert (item["state"], item["text"]) == ("left", "it is completed")
+        assert await service.column("SELECT status FROM coordination_tasks") == ["completed"]
+        (hidden,) = await at.nights.report(Asker(ANN.id, Scope(DEN.audience)), "2026-11-22")
+        assert "Ann" not in str(hidden)
 
 
 async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(tmp_path: Path) -> None:
