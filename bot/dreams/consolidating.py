@@ -1,53 +1,19 @@
 """Consolidation: duplicates merged by rule, and what needs judgement by a model, within what may be retired."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from functools import partial
 
-from bot.dreams.answers import Consolidation, MergeWish, Unusable, known, read_answer
+from bot.dreams.answers import Consolidation, MergeWish, known, read_answer
 from bot.dreams.asking import Asking
-from bot.dreams.prompts import entries_text, system
+from bot.dreams.drafting import Draft, Question, in_order, put
+from bot.dreams.prompts import entries_text
 from memory.agents import Agent
 from memory.archival import Entry, is_category
 from memory.dreams import Choice, Mark, Merge, Part, Pass, Refine, Retire, invented, kin_of, lost, same_words
-from memory.dreams.plan import OWN_KINDS, Item
+from memory.dreams.plan import OWN_KINDS
 from memory.ids import EntryId
 
 _SHOWN = 40  # entries in one call
-_WIDEST_FIRST = ("public", "guild", "channel", "owner", "person")
-
-
-@dataclass
-class Draft:
-    """A plan as it comes about. `may` is how many entries of the agent may still be retired in this run."""
-
-    may: int
-    items: list[Item] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
-    again: list[Entry] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    taken: set[EntryId] = field(default_factory=set)
-
-    def take(self, entries: Sequence[Entry]) -> bool:
-        """Whether these may be retired too; if not they are looked at again in another run."""
-        if len(entries) > self.may:
-            self.again += entries
-            self.note("no more may be retired now (the loss bound); looked at again")
-            return False
-        self.may -= len(entries)
-        self.taken.update(entry.id for entry in entries)
-        return True
-
-    def note(self, words: str) -> None:
-        """Say once what was left."""
-        if words not in self.notes:
-            self.notes.append(words)
-
-
-def in_order(parts: Sequence[Part]) -> list[Part]:
-    """The widest audiences first: what is said to few takes nothing away from what is said to many in the same run."""
-    return sorted(parts, key=lambda part: (_WIDEST_FIRST.index(part.audience.partition(":")[0]), *map(str, part)))
-
-
 # ---------------------------------------------------------------------------------------------------------- by rule
 
 
@@ -90,19 +56,21 @@ async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft
         short = {f"e{number}": entry for number, entry in enumerate(shown, 1)}
         named = {entry.id: name for name, entry in short.items()}
         near = [[named[entry.id] for entry in cluster] for cluster in clusters]
-        told = entries_text(list(short.items()), near)
-        text = await asking.ask(agent, system(asking.means.directives, Pass.CONSOLIDATION), told)
-        if text is None:
-            of = f"{len(near)} groups of similar entries need" if len(near) != 1 else "1 group of similar entries needs"
-            draft.note(f"{of} judgement, {len(shown)} entries were not looked at: {asking.refused}")
-            continue
-        try:
-            judged(text, short, draft)
-        except Unusable as error:
-            draft.note(f"{len(shown)} entries were left: {error}")
-            continue
-        draft.again += rest
-        draft.marks.append(Mark(Pass.CONSOLIDATION, part, position))
+        of = f"{len(near)} groups of similar entries need" if len(near) != 1 else "1 group of similar entries needs"
+        question = Question(
+            Pass.CONSOLIDATION,
+            part,
+            entries_text(list(short.items()), near),
+            position,
+            unasked=f"{of} judgement, {len(shown)} entries were not looked at",
+            left=f"{len(shown)} entries were left",
+        )
+        await put(asking, agent, question, partial(_tidied, short=short, rest=rest, draft=draft), draft)
+
+
+def _tidied(text: str, short: dict[str, Entry], rest: list[Entry], draft: Draft) -> None:
+    judged(text, short, draft)
+    draft.again += rest
 
 
 def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry], list[tuple[Entry, ...]], list[Entry]]:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 
-from bot.dreams.answers import Contradictions, Unusable, known, read_answer
+from bot.dreams.answers import Contradictions, known, read_answer
 from bot.dreams.asking import Asking
-from bot.dreams.consolidating import Draft, in_order
-from bot.dreams.prompts import groups_text, system
+from bot.dreams.drafting import Draft, Question, in_order, put
+from bot.dreams.prompts import groups_text
 from memory import archival, feedback, graph
 from memory.agents import Agent
 from memory.archival import Entry
@@ -27,20 +27,20 @@ async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> N
     """Ask about groups of entries, part by part; a part whose answer cannot be used is looked at again."""
     for part in in_order(list(choice.new)):
         groups, right = await asking.database.read(partial(_about_the_same, part=part, choice=choice, draft=draft))
-        if groups:
-            numbers = count(1)
-            named = [[(f"e{next(numbers)}", entry) for entry in group] for group in groups]
-            told = groups_text(named, right)
-            text = await asking.ask(agent, system(asking.means.directives, Pass.CONTRADICTIONS), told)
-            if text is None:
-                draft.note(f"{len(groups)} groups were not looked at for contradictions: {asking.refused}")
-                continue
-            try:
-                _judged(text, named, right, draft)
-            except Unusable as error:
-                draft.note(f"{len(groups)} groups were left as they are: {error}")
-                continue
-        draft.marks.append(Mark(Pass.CONTRADICTIONS, part, choice.position[part]))
+        if not groups:
+            draft.marks.append(Mark(Pass.CONTRADICTIONS, part, choice.position[part]))
+            continue
+        numbers = count(1)
+        named = [[(f"e{next(numbers)}", entry) for entry in group] for group in groups]
+        question = Question(
+            Pass.CONTRADICTIONS,
+            part,
+            groups_text(named, right),
+            choice.position[part],
+            unasked=f"{len(groups)} groups were not looked at for contradictions",
+            left=f"{len(groups)} groups were left as they are",
+        )
+        await put(asking, agent, question, partial(_judged, groups=named, right=right, draft=draft), draft)
 
 
 def _about_the_same(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from bot.dreams.answers import Lesson, Lessons, Preference, Preferences, Unusable, known, read_answer
+from bot.dreams.answers import Lesson, Lessons, Preference, Preferences, known, read_answer
 from bot.dreams.asking import Asking
-from bot.dreams.consolidating import Draft, in_order
-from bot.dreams.prompts import corrections_text, sayings_text, system
+from bot.dreams.drafting import Draft, Question, in_order, put
+from bot.dreams.prompts import corrections_text, sayings_text
 from memory.agents import Agent
 from memory.archival import NewEntry, Origin, is_category
 from memory.audience import Scope
@@ -47,23 +48,20 @@ async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], dr
         parts.setdefault(Part(each.agent, each.audience, each.trust), []).append(each)
     for part in in_order(list(parts)):
         said = parts[part]
-        mark = Mark(Pass.LESSONS, part, said[-1].id)
         if not asking.has_model(agent):
             draft.items += [found for each in said if (found := _by_rule(part, each)) is not None]
-            draft.marks.append(mark)
+            draft.marks.append(Mark(Pass.LESSONS, part, said[-1].id))
             continue
         short = {f"c{number}": each for number, each in enumerate(said, 1)}
-        told = corrections_text(list(short.items()))
-        text = await asking.ask(agent, system(asking.means.directives, Pass.LESSONS), told)
-        if text is None:
-            draft.note(f"{len(said)} corrections were not looked at: {asking.refused}")
-            continue
-        try:
-            draft.items += _lessons(text, part, short, draft)
-        except Unusable as error:
-            draft.note(f"{len(said)} corrections were left: {error}")
-            continue
-        draft.marks.append(mark)
+        question = Question(
+            Pass.LESSONS,
+            part,
+            corrections_text(list(short.items())),
+            said[-1].id,
+            unasked=f"{len(said)} corrections were not looked at",
+            left=f"{len(said)} corrections were left",
+        )
+        await put(asking, agent, question, partial(_lessons, part=part, short=short, draft=draft), draft)
 
 
 def _by_rule(part: Part, given: Given) -> Learned | None:
@@ -75,11 +73,11 @@ def _by_rule(part: Part, given: Given) -> Learned | None:
     return _lesson(part, f"{words[:1].upper()}{words[1:]}.", "conversation", [given])
 
 
-def _lessons(text: str, part: Part, short: Mapping[str, Given], draft: Draft) -> list[Learned]:
+def _lessons(text: str, part: Part, short: Mapping[str, Given], draft: Draft) -> None:
+    """Plan the lessons of an answer, as far as somebody gave them. Raises Unusable."""
     answer = read_answer(text, Lessons)
     for each in answer.lessons:
         known(each.sources, set(short))
-    found = []
     for each in answer.lessons:
         sources = [short[name] for name in each.sources]
         content = _lesson_words(each)
@@ -88,8 +86,7 @@ def _lessons(text: str, part: Part, short: Mapping[str, Given], draft: Draft) ->
         elif unsaid([f"{one.before} {one.text}" for one in sources], f"{each.dont} {each.because} {each.instead}"):
             draft.note("a lesson was refused: it said what nobody had said")
         else:
-            found.append(_lesson(part, content, each.domain, sources))
-    return found
+            draft.items.append(_lesson(part, content, each.domain, sources))
 
 
 def _lesson_words(lesson: Lesson) -> str:
@@ -125,17 +122,15 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
     """Plan preferences that people showed often enough; they are tagged as inferred, and sensitive ones wait."""
     for part in in_order(list(said)):
         short = {f"m{number}": each for number, each in enumerate(said[part], 1)}
-        told = sayings_text(list(short.items()), _names(said[part]))
-        text = await asking.ask(agent, system(asking.means.directives, Pass.PREFERENCES), told)
-        if text is None:
-            draft.note(f"{len(short)} messages were not looked at for preferences: {asking.refused}")
-            continue
-        try:
-            draft.items += _preferences(text, part, short, draft)
-        except Unusable as error:
-            draft.note(f"{len(short)} messages were left: {error}")
-            continue
-        draft.marks.append(Mark(Pass.PREFERENCES, part, said[part][-1].id))
+        question = Question(
+            Pass.PREFERENCES,
+            part,
+            sayings_text(list(short.items()), _names(said[part])),
+            said[part][-1].id,
+            unasked=f"{len(short)} messages were not looked at for preferences",
+            left=f"{len(short)} messages were left",
+        )
+        await put(asking, agent, question, partial(_preferences, part=part, short=short, draft=draft), draft)
 
 
 def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
@@ -147,11 +142,11 @@ def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
     }
 
 
-def _preferences(text: str, part: Part, short: Mapping[str, Saying], draft: Draft) -> list[Learned]:
+def _preferences(text: str, part: Part, short: Mapping[str, Saying], draft: Draft) -> None:
+    """Plan the preferences of an answer that were shown often enough. Raises Unusable."""
     answer = read_answer(text, Preferences)
     for each in answer.preferences:
         known(each.sources, set(short))
-    found = []
     for each in answer.preferences:
         sources = [short[name] for name in each.sources]
         if len({one.person for one in sources}) > 1:
@@ -161,8 +156,7 @@ def _preferences(text: str, part: Part, short: Mapping[str, Saying], draft: Draf
         elif not each.content.strip() or unsaid([sources[0].speaker, *(one.text for one in sources)], each.content):
             draft.note("a preference was refused: it had a name or number that nobody had said")
         else:
-            found.append(_preference(part, each, sources))
-    return found
+            draft.items.append(_preference(part, each, sources))
 
 
 def _preference(part: Part, wish: Preference, sources: Sequence[Saying]) -> Learned:

@@ -1,9 +1,11 @@
 """The graph: who and what new entries speak of, and how these belong together, read out of each by a model."""
 
+from functools import partial
+
 from bot.dreams.answers import Relation, Relations, Unusable, read_answer
 from bot.dreams.asking import Asking
-from bot.dreams.consolidating import Draft, in_order
-from bot.dreams.prompts import entries_text, system
+from bot.dreams.drafting import Draft, Question, in_order, put
+from bot.dreams.prompts import entries_text
 from memory import graph
 from memory.agents import Agent
 from memory.archival import Entry
@@ -20,22 +22,22 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
         entries = [entry for entry in choice.new[part] if entry.id not in draft.taken]
         draft.again += entries[_SHOWN:]
         short = {f"e{number}": entry for number, entry in enumerate(entries[:_SHOWN], 1)}
-        if short:
-            told = entries_text(list(short.items()), ())
-            text = await asking.ask(agent, system(asking.means.directives, Pass.ENTITIES), told)
-            if text is None:
-                draft.note(f"{len(short)} entries were not looked at for the graph: {asking.refused}")
-                continue
-            try:
-                draft.items += _read(text, short, draft)
-            except Unusable as error:
-                draft.note(f"{len(short)} entries were left out of the graph: {error}")
-                continue
-        draft.marks.append(Mark(Pass.ENTITIES, part, choice.position[part]))
+        if not short:
+            draft.marks.append(Mark(Pass.ENTITIES, part, choice.position[part]))
+            continue
+        question = Question(
+            Pass.ENTITIES,
+            part,
+            entries_text(list(short.items()), ()),
+            choice.position[part],
+            unasked=f"{len(short)} entries were not looked at for the graph",
+            left=f"{len(short)} entries were left out of the graph",
+        )
+        await put(asking, agent, question, partial(_read, short=short, draft=draft), draft)
 
 
-def _read(text: str, short: dict[str, Entry], draft: Draft) -> list[Linked]:
-    """What an answer says of the entries that were shown. Raises Unusable."""
+def _read(text: str, short: dict[str, Entry], draft: Draft) -> None:
+    """Plan to note what an answer says of the entries that were shown. Raises Unusable."""
     found: dict[str, list[Triple]] = {}
     for each in read_answer(text, Relations).triples:
         if each.source not in short:
@@ -45,7 +47,7 @@ def _read(text: str, short: dict[str, Entry], draft: Draft) -> list[Linked]:
             found.setdefault(each.source, []).append(triple)
         else:
             draft.note("a relation was refused: it named what the entry does not say")
-    return [Linked(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
+    draft.items += [Linked(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
 
 
 def _triple(each: Relation) -> Triple:

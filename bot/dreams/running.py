@@ -13,8 +13,9 @@ from typing import NamedTuple
 import structlog
 
 from bot.dreams.asking import NO_MODEL, Asking, Means
-from bot.dreams.consolidating import Draft, consolidate, merge_duplicates
+from bot.dreams.consolidating import consolidate, merge_duplicates
 from bot.dreams.contradicting import sweep
+from bot.dreams.drafting import Draft
 from bot.dreams.learning import infer_preferences, learn_lessons
 from bot.dreams.linking import link_entities
 from bot.schedule import Schedule
