@@ -23,7 +23,7 @@ from memory.called import place_named
 from memory.clock import Clock
 from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
-from memory.ids import OutboxId, PersonId, PlaceId, ReminderId, RequestId
+from memory.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.outbox import OutRow, Status
 from sources.base import (
     Buttons,
@@ -371,5 +371,9 @@ def to_buttons(card: dict[str, Any] | None) -> Buttons | None:
 
 
 def to_press(press: dict[str, Any] | None) -> Buttons | None:
-    """The buttons under a reminder."""
-    return Buttons(ReminderId(press["id"]), tuple(press["offers"]), press["kind"]) if press else None
+    """The buttons under a reminder, or under what was inferred and waits."""
+    if not press:
+        return None
+    identifier = press["id"]
+    pressed = ReminderId(identifier) if isinstance(identifier, int) else EntryId(identifier)
+    return Buttons(pressed, tuple(press["offers"]), press["kind"])

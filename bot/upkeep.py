@@ -9,6 +9,7 @@ from bot.agenda import Agenda
 from bot.approving import Approvals
 from bot.backups import BACKUP, Backups
 from bot.config import Config
+from bot.dreams.permitting import Permitting
 from bot.dreams.running import DREAM
 from bot.groups.sleeptime import look_all
 from bot.kit import OwnersSide
@@ -104,6 +105,7 @@ def open_agenda(config: Config, approvals: Approvals, schedule: Schedule, choice
     reminding = Reminding(notices, zone, opted_out, people.selves)
     reminding.add(schedule.runner.kinds)
     Announcing(reminding).add(schedule.runner.kinds)
+    Permitting(reminding).add(schedule.runner.kinds)
     house, clock = approvals.house, approvals.clock
     return Agenda(approvals.constellations, house, people, clock, schedule, zone, choices.withheld)
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from memory.audience import Audience, Scope, Trust
-from memory.ids import AgentId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
+from memory.ids import AgentId, EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
 
 
 class Kind(StrEnum):
@@ -170,10 +170,10 @@ class OutImage:
 class Buttons:
     """What a message offers to press: the id of the question, and the answers it takes.
 
-    `kind` says what that is the id of: "permit" for a request, "reminder".
+    `kind` says what that is the id of: "permit" for a request, "reminder", "preference" for an entry that waits.
     """
 
-    request: RequestId | ReminderId
+    request: RequestId | ReminderId | EntryId
     offers: tuple[str, ...]
     kind: str = "permit"
 

@@ -1,13 +1,16 @@
-"""`/dream report|run|undo|waiting|allow|refuse`: upkeep of memory while nobody talks."""
+"""`/dream report|run|undo|waiting|allow|refuse`, and the buttons that ask whether something inferred may be used."""
 
+import re
 from typing import Any, TypeAlias
 
+import discord
 from discord import app_commands
 
 from bot.desk import Asker
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.dreams.desk import Dreams, report_lines
+from sources.discord.buttons import PREFERENCE
 from sources.discord.settings import DiscordSettings
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
@@ -20,6 +23,31 @@ def install_dreams(tree: app_commands.CommandTree[Any], dreams: Dreams, settings
     _add_acts(group, dreams)
     _add_waiting(group, dreams, settings)
     tree.add_command(group)
+    tree.client.add_dynamic_items(_buttons(dreams, settings))
+
+
+def _buttons(dreams: Dreams, settings: DiscordSettings) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
+    class Decide(discord.ui.DynamicItem[discord.ui.Button[Any]], template=PREFERENCE):
+        """One button under what was inferred about somebody; its id says which."""
+
+        def __init__(self, offer: str, entry: str, shown: discord.ui.Button[Any]) -> None:
+            super().__init__(shown)
+            self.offer, self.entry = offer, entry
+
+        @classmethod
+        async def from_custom_id(
+            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
+        ) -> "Decide":
+            if not isinstance(item, discord.ui.Button):
+                raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
+            return cls(match["offer"], match["entry"], item)
+
+        async def callback(self, interaction: Interaction) -> Any:
+            if await defer(interaction):
+                asker = await asker_of(interaction, settings)
+                await answer(interaction, dreams.permit(asker, self.entry, yes=self.offer == "allow"))
+
+    return Decide
 
 
 def _report(dreams: Dreams, settings: DiscordSettings) -> Command:

@@ -11,6 +11,7 @@ from bot.background import Background
 from bot.budgets import Budgets
 from bot.config import Config
 from bot.desk import Asker
+from bot.dreams import permitting
 from bot.dreams.asking import Means
 from bot.dreams.prompts import FOLDER
 from bot.dreams.running import Dreaming, counts_words
@@ -49,6 +50,8 @@ class Dreams:
     people: People
     clock: Clock
     dreaming: Dreaming
+    queued: Callable[[], None] = lambda: None
+    """Called when something may wait in an outbox."""
 
     async def report(self, asker: Asker) -> list[dict[str, Any]]:
         """What the newest run did, entry by entry, as far as the asker may know; rows of plain data with words."""
@@ -98,10 +101,15 @@ class Dreams:
         own = sorted(self.people.selves(asker.person))
 
         def work(tx: Tx) -> Entry | None:
-            return waiting.answer(tx, identifier, own, yes=yes)
+            answered = waiting.answer(tx, identifier, own, yes=yes)
+            if answered is not None:
+                words = f"✓ I use it from now on: {one_line(answered.content, _SHOWN)}" if yes else "✗ It is forgotten."
+                permitting.show(tx, answered, words, self.clock())
+            return answered
 
         async with self.constellations.use(self.house) as database:
             found = await database.write(_PERMIT, work)
+        self.queued()
         if found is None:
             raise UserError(f"Nothing of yours waits for a yes under {identifier!r}.")
         return f"From now on it is used: {found.content}" if yes else "It is forgotten, and was never used."
@@ -158,7 +166,8 @@ def open_dreams(
     means = Means(background, config.dreams, folder)
     dreaming = Dreaming(approvals.constellations, approvals.house, means, busy)
     dreaming.add(schedule)
-    return Dreams(approvals.constellations, approvals.house, approvals.people, approvals.clock, dreaming)
+    store = approvals.constellations, approvals.house
+    return Dreams(*store, approvals.people, approvals.clock, dreaming, approvals.resume)
 
 
 def report_lines(rows: list[dict[str, Any]]) -> list[str]:

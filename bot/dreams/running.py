@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import structlog
 
+from bot.dreams import permitting
 from bot.dreams.asking import NO_MODEL, Asking, Means
 from bot.dreams.consolidating import consolidate, merge_duplicates
 from bot.dreams.contradicting import sweep
@@ -110,6 +111,7 @@ class Dreaming:
         run = dreams.apply(tx, plan, now)
         if run:
             _tell(tx, run, now)
+            permitting.plan(tx, run, now)
         return run
 
     async def _thought(self, database: Database, now: datetime) -> Plan:

@@ -7,16 +7,29 @@ from dataclasses import replace
 from memory import archival
 from memory.archival import Entry, to_entry
 from memory.database import Rows, Tx
-from memory.ids import PersonId
+from memory.ids import EntryId, PersonId
 
 FLAG = "requires_user_permission"
-_WAITING = f"""SELECT * FROM archival_entries WHERE archived_at IS NOT NULL AND superseded_by IS NULL
-    AND json_extract(metadata, '$.{FLAG}') = 1 AND person_id IN (SELECT value FROM json_each(?))"""
+_ALL = f"""SELECT * FROM archival_entries WHERE archived_at IS NOT NULL AND superseded_by IS NULL
+    AND json_extract(metadata, '$.{FLAG}') = 1 AND person_id IS NOT NULL"""
+_WAITING = f"{_ALL} AND person_id IN (SELECT value FROM json_each(?))"
 
 
 def of_people(rows: Rows, people: Sequence[PersonId]) -> list[Entry]:
     """What waits for one of these people, the oldest first."""
     return [to_entry(row) for row in rows.all(f"{_WAITING} ORDER BY n", (json.dumps(list(people)),))]
+
+
+def of_run(rows: Rows, run: str) -> list[Entry]:
+    """What a run of upkeep inferred that waits, of everybody: for those who are asked."""
+    sql = f"{_ALL} AND id IN (SELECT entry_id FROM dream_items WHERE run_id = ? AND action = 'made') ORDER BY n"
+    return [to_entry(row) for row in rows.all(sql, (run,))]
+
+
+def of_id(rows: Rows, identifier: EntryId) -> Entry | None:
+    """One that still waits, for the card that asks its person."""
+    row = rows.one(f"{_ALL} AND id = ?", (identifier,))
+    return None if row is None else to_entry(row)
 
 
 def answer(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: bool) -> Entry | None:

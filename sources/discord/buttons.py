@@ -5,7 +5,7 @@ from typing import Any
 
 import discord
 
-from memory.ids import ReminderId, RequestId
+from memory.ids import EntryId, ReminderId, RequestId
 from sources.base import Buttons
 
 PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})")
@@ -14,7 +14,12 @@ PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,
 REMINDER = re.compile(r"carina:reminder:(?P<offer>[a-z]{1,10}):(?P<reminder>[0-9]{1,19})")
 """Matches the custom id of a button under a reminder."""
 
+PREFERENCE = re.compile(r"carina:preference:(?P<offer>[a-z]{1,10}):(?P<entry>ent_[0-9a-z]{1,20})")
+"""Matches the custom id of an answer about something that was inferred."""
+
 _LOOKS = {
+    "allow": ("Use it", discord.ButtonStyle.success),
+    "refuse": ("Forget it", discord.ButtonStyle.danger),
     "snooze": ("Snooze", discord.ButtonStyle.secondary),
     "done": ("Done", discord.ButtonStyle.success),
     "once": ("Once", discord.ButtonStyle.success),
@@ -25,12 +30,12 @@ _LOOKS = {
 }
 
 
-def custom_id(offer: str, request: RequestId | ReminderId, kind: str = "permit") -> str:
-    """The id of a button; `PATTERN` and `REMINDER` read it."""
+def custom_id(offer: str, request: RequestId | ReminderId | EntryId, kind: str = "permit") -> str:
+    """The id of a button; `PATTERN`, `REMINDER` and `PREFERENCE` read it."""
     return f"carina:{kind}:{offer}:{request}"
 
 
-def button(offer: str, request: RequestId | ReminderId, kind: str = "permit") -> discord.ui.Button[Any]:
+def button(offer: str, request: RequestId | ReminderId | EntryId, kind: str = "permit") -> discord.ui.Button[Any]:
     """One button as it is shown."""
     label, style = _LOOKS[offer]
     return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind))

@@ -7,6 +7,7 @@ import pytest
 
 from tests.service.asking import refused, rows
 from tests.service.test_archive import kept, started
+from tests.service.test_schedule import eventually
 from tests.wire.model import Answer
 
 TWICE = ("Tom, the stork, is back", "Tom the stork is back")
@@ -84,3 +85,30 @@ async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(
         assert rows(t, "SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
         retired = "SELECT count(*) FROM archival_entries WHERE superseded_by IN (SELECT id FROM archival_entries)"
         assert rows(t, retired) == [(2,)]
+
+
+async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_restart(tmp_path: Path) -> None:
+    words = "Olga takes her pills at eight."
+    wish = {"content": words, "strength": "strong", "sources": ["m1"], "sensitive": True}
+    wishes = json.dumps({"preferences": [wish]})
+    async with started(tmp_path) as t:
+        t.model.default = lambda request: Answer(wishes if "Infer lasting" in request.system else "{}")
+        t.model.script(Answer("Noted."))
+        answer = await t.ask(t.olga, t.olga.direct, "I always take my pills at eight")
+        code, _out, error = await t.service.run("dream", "run")
+        assert code == 0, error
+        ((job,),) = rows(t, "SELECT id FROM jobs WHERE kind = 'preference'")
+        await t.service.run("jobs", "run", job)
+        card = await t.olga.direct.wait_for_bot(after=answer, timeout=20)
+        assert words in card.text
+        assert [button["label"] for button in card.buttons] == ["Use it", "Forget it"]
+        await t.service.kill()
+        await t.service.start()
+        standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL"
+        assert rows(t, standing) == []
+        pressed = await t.olga.press(card, "Use it")
+        assert "From now on it is used" in pressed.text
+        assert rows(t, standing) == [(words,)]
+        await eventually(lambda: t.olga.direct.from_bot[-1].buttons == [], "the card has no buttons any more")
+        assert t.olga.direct.from_bot[-1].text.startswith("✓ I use it from now on")
+        assert t.general.from_bot == []
