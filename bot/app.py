@@ -42,6 +42,7 @@ from bot.packaging import package, too_long
 from bot.patrolling import quiet_hours
 from bot.preview import Previews
 from bot.progress import Progress
+from bot.projects import Projects
 from bot.rates import Rates
 from bot.remembering import Remembering
 from bot.router import House, Router
@@ -246,6 +247,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         open_backups(config, approvals, schedule),
         Folders(*store, ground.folder.path, clock),
         Facts(*store, people, clock, community.privacy.choices.withheld),
+        Projects(*store, people, clock, community.privacy.choices.withheld),
         open_summaries(config, approvals),
         States(approvals),
         open_dreams(config, approvals, schedule, (kit.budgets, ground.thinking), lambda: router.busy),

@@ -22,6 +22,7 @@ from bot.granting import Granting
 from bot.halting import Halt
 from bot.household import Household
 from bot.operations import Operations
+from bot.projects import Projects
 from bot.remembering import Remembering
 from bot.schedule import Schedule
 from bot.states import States
@@ -61,6 +62,7 @@ class Desks:
     backups: Backups
     folders: Folders
     facts: Facts
+    projects: Projects
     summaries: Summaries
     states: States
     dreams: Dreams
@@ -71,6 +73,7 @@ class Desks:
         books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
         house = (
             *(self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts),
+            self.projects,
             *(self.summaries, self.states, self.dreams),
         )
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}

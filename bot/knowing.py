@@ -1,20 +1,21 @@
-"""What a turn is shown of learned facts: the weightiest of its agent's, and of what all agents know.
+"""What a turn is shown of what was learned: the weightiest facts of its agent and of all, and what projects taught.
 
 They share a bound with the roster, and stand behind it in the tail of the newest message. What does not fit is cut by
 rank; the order stays the same as long as nothing is learned.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.quoting import estimate_tokens
-from memory import facts
+from memory import facts, projects
 from memory.audience import Trust
 from memory.clock import to_text
 from memory.database import Rows
 from memory.facts import Fact
 from memory.ids import FactId
+from memory.projects import Kind, Learned, Learning
 from memory.turns import Turn
 from sources.text import flatten, one_line
 
@@ -22,7 +23,9 @@ TOKENS = 330
 """Of facts and roster together."""
 MOST_OWN, MOST_SHARED = 10, 5
 _SHARED_TOKENS = 100
+_PROJECT_TOKENS = 100
 OWN_HEAD, SHARED_HEAD = "what you learned", "what all agents learned"
+PROJECTS_HEAD = "learned from previous projects"
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Knowledge:
 
     own: tuple[Fact, ...] = ()
     shared: tuple[Fact, ...] = ()
+    projects: Learned = field(default_factory=Learned)
 
     @property
     def ids(self) -> list[FactId]:
@@ -42,7 +46,7 @@ def knowledge(rows: Rows, turn: Turn) -> Knowledge:
     """What was learned before a turn that those who hear it may know."""
     own = facts.known_to(rows, turn.agent, turn.scope, MOST_OWN, turn.person, turn.started_at)
     shared = facts.known_to_all(rows, turn.scope, MOST_SHARED, turn.started_at)
-    return Knowledge(tuple(own), tuple(shared))
+    return Knowledge(tuple(own), tuple(shared), projects.learned(rows, turn.scope, turn.started_at))
 
 
 def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, str]]:
@@ -51,10 +55,15 @@ def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, str]]:
     shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS)))
     if shared:
         room -= estimate_tokens(part(SHARED_HEAD, "\n".join(shared)))
+    taught = list(_within(project_lines(known.projects), PROJECTS_HEAD, min(room, _PROJECT_TOKENS)))
+    if taught:
+        room -= estimate_tokens(part(PROJECTS_HEAD, "\n".join(taught)))
     if own := list(_fitting(known.own, OWN_HEAD, room)):
         yield OWN_HEAD, "\n".join(own)
     if shared:
         yield SHARED_HEAD, "\n".join(shared)
+    if taught:
+        yield PROJECTS_HEAD, "\n".join(taught)
 
 
 def part(origin: str, lines: str) -> str:
@@ -63,14 +72,38 @@ def part(origin: str, lines: str) -> str:
 
 
 def _fitting(found: Sequence[Fact], head: str, room: int) -> Iterator[str]:
-    """The first of them that fit, as lines."""
+    return _within(map(fact_line, found), head, room)
+
+
+def _within(lines: Iterable[str], head: str, room: int) -> Iterator[str]:
+    """The first of them that fit."""
     text = part(head, "")
-    for fact in found:
-        line = fact_line(fact)
+    for line in lines:
         text += f"{line}\n"
         if estimate_tokens(text) > room:
             return
         yield line
+
+
+def project_lines(found: Learned) -> Iterator[str]:
+    """What projects taught, what weighs most first: where it was weak, what reviews find again, what is wanted."""
+    if found.weak:
+        yield f"- weak in the last projects, do better: {', '.join(found.weak)}"
+    yield from map(project_line, (*found.issues, *found.wishes, *found.rated))
+
+
+def project_line(each: Learning) -> str:
+    """One thing that was learned from projects."""
+    text = one_line(each.text, projects.LONGEST)
+    match each.kind:
+        case Kind.REVIEW:
+            return f"- found in {each.times} review{'s' if each.times != 1 else ''}: {text}"
+        case Kind.PREFERENCE:
+            return f"- wanted for projects: {text}"
+        case Kind.PROJECT:
+            tech = f" ({one_line(each.tech, projects.LONGEST_TECH)})" if each.tech else ""
+            rated = ", ".join(f"{axis} {each.ratings[axis]}/5" for axis in projects.AXES if axis in each.ratings)
+            return f"- project{' rated ' + rated if rated else ''}: {text}{tech}"
 
 
 def fact_line(fact: Fact) -> str:

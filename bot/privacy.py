@@ -55,6 +55,7 @@ WORDS = {
     "jobs": "times at which something is to be said to you",
     "activity": "notes of what agents did in talks with you",
     "facts": "what agents learned from you, and talks with you alone in short",
+    "projects": "what you taught agents about projects",
     "work": "work on your messages that was cut off",
     "coordination": "tasks and notes of agents from talks with you",
     "summaries": "summaries of talks with you alone",

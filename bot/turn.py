@@ -29,7 +29,7 @@ from bot.reins import Reins
 from bot.rules import Rules
 from bot.spending import spent
 from bot.tools.aliases import unaliased
-from memory import agent_messages, budgets, coordination, facts, groups, inbox, outbox, turns
+from memory import agent_messages, budgets, coordination, facts, groups, inbox, outbox, projects, turns
 from memory.audience import Trust
 from memory.database import Database, Rows, Tx
 from memory.errors import DatabaseBusy, DatabaseFull
@@ -253,6 +253,7 @@ class TurnRunner:
             recalled = [entry.id for entry in material.recalled]
             turns.note_shown(tx, turn, context.shown_blocks(material), recalled)
             facts.note_shown(tx, turn, material.known.ids)
+            projects.note_shown(tx, turn, material.known.projects.ids)
             voting = material.part is not None and material.part.kind in ("ballot", "choice")
             if material.around is not None and not voting:  # who only votes has not acted on them
                 coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)

@@ -22,6 +22,7 @@ from bot.household import open_household
 from bot.houses import open_house
 from bot.notices import Notices
 from bot.operations import Operations
+from bot.projects import Projects
 from bot.remembering import Remembering
 from bot.states import States
 from bot.steering import open_steering
@@ -90,6 +91,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 open_backups(config, approvals, schedule),
                 Folders(constellations, house, folder.path, utc_now),
                 Facts(*store, utc_now, community.privacy.choices.withheld),
+                Projects(*store, utc_now, community.privacy.choices.withheld),
                 open_summaries(config, approvals),
                 States(approvals),
                 open_dreams(config, approvals, schedule, (kept, thinking)),

@@ -28,6 +28,7 @@ from bot.cli.house import add_archive, add_books, add_search, add_sources
 from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
+from bot.cli.projects import add_projects
 from bot.cli.schedule import add_jobs
 from bot.cli.starting import add_init
 from bot.cli.summaries import add_summaries
@@ -366,4 +367,5 @@ add_state(app, _administer)
 add_backup(app, _administer)
 add_folders(app, _administer)
 add_facts(app, _administer)
+add_projects(app, _administer)
 add_dreams(app, _administer)

@@ -58,6 +58,7 @@ TOOLS = (
     "emergency_halt",
     "events",
     "facts",
+    "projects",
     "recall",
     "reminders",
     "search",

@@ -25,6 +25,7 @@ from bot.discord_ui.memory import install_memory
 from bot.discord_ui.outbox import install_outbox
 from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
+from bot.discord_ui.projects import install_projects
 from bot.discord_ui.schedule import install_backup, install_jobs
 from bot.discord_ui.states import install_states
 from bot.discord_ui.steering import install_steering
@@ -98,6 +99,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_archive(tree, desks.archive, settings)
     install_coordinating(tree, desks.coordinating, settings)
     install_facts(tree, desks.facts, settings)
+    install_projects(tree, desks.projects, settings)
     install_cost(tree, desks.costs, desks.budgeting)
     install_budgets(tree, desks.budgeting)
     install_halt(tree, desks.halt)

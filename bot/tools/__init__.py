@@ -17,6 +17,7 @@ from bot.tools.events import EventsTool
 from bot.tools.facts import FactsTool
 from bot.tools.file import FileTool, FileWriteTool
 from bot.tools.members import BallotTool, ChooseTool, DelegateTool
+from bot.tools.projects import ProjectsTool
 from bot.tools.recall import RecallTool
 from bot.tools.reminders import RemindersTool
 from bot.tools.search import SearchTool
@@ -59,7 +60,10 @@ def make_tools(
     """
     memory = ContextTool(), RecallTool(), SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
-    usual: tuple[Tool, ...] = (CalculateTool(), CoordTool(), FactsTool(), *memory, SendMessageTool(endpoints), *agenda)
+    usual: tuple[Tool, ...] = (
+        *(CalculateTool(), CoordTool(), FactsTool(), ProjectsTool()),
+        *(*memory, SendMessageTool(endpoints), *agenda),
+    )
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
     files: tuple[Tool, ...] = (FileTool(), FileWriteTool())
     bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints), BlueskyReadTool(endpoints))

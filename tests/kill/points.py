@@ -76,6 +76,7 @@ EXEMPT = {
     "activity.forget": "once a minute: what is too old",
     "coordination.arrange": "`/coord` and `carina coord`",
     "facts.change": "`/facts` and `carina facts`",
+    "projects.change": "`/project` and `carina project`",
     "state.say": "`/state` and `carina state`",
     "steering.decide": "`/mode channel`, `/route`, `/source` and `carina source`",
     # Owners' commands; `tests/bot/test_household.py` kills the program at each.

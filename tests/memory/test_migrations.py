@@ -184,7 +184,7 @@ migration_checksums model_usage outbox pairing_codes passed_over people_rules
 permission_audit permission_grants person_states
 person_times reminders tasks permission_requests permission_votes places
 activity_events activity_fts agent_presence agent_summaries archive_summaries constellation_summaries
-work_states fact_sources facts facts_fts sessions
+work_states fact_sources facts facts_fts project_learnings sessions
 dream_changes dream_items dream_marks dream_runs dream_tallies feedback graph_triples
 coordination_tasks handoff_notes handoff_reads notable_events
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns

@@ -31,6 +31,7 @@ from memory import (
     person_times,
     persons,
     presence,
+    projects,
     reminders,
     requests,
     sessions,
@@ -265,6 +266,8 @@ def lived(tx: Tx) -> None:
         heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
         spoken = facts.Source("said", STAR, SessionId(number), heard.id, ANN, heard.audience, heard.trust)
         facts.learn(tx, [facts.Statement(facts.Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
+    projects.note_review(tx, projects.By(ANN, GUILD, Trust.APPROVED, NOON), f"{SECRET} stands in the title")
+    projects.finish(tx, projects.By(ANN, person_audience(ANN), Trust.APPROVED, NOON), SECRET, SECRET)
     data = {"status": "failed", "prompt": SECRET, "summary": SECRET, "last_activity": "", "at": "2026-11-22T12:00:00Z"}
     lists = {key: [SECRET] for key in ("decisions", "next_steps", "unfinished", "files", "commits")}
     work.keep(tx, running, work.of_data({**data, **lists}), [direct.message or MessageId(0)])
@@ -365,7 +368,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
-        "tasks", "events", "activity", "coordination", "summaries", "working", "facts", "work",
+        "tasks", "events", "activity", "coordination", "summaries", "working", "facts", "work", "projects",
         "states", "graph",
     }  # fmt: skip
 
@@ -382,6 +385,7 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
         "messages", "inbox", "outbox", "archival_entries", "archival_journal", "memory_blocks", "turn_steps",
         "activity_events", "coordination_tasks", "handoff_notes", "notable_events", "archive_summaries",
         "agent_summaries", "constellation_summaries", "facts", "fact_sources", "work_states",
+        "project_learnings",
     } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
     erase(tx, ANN)

@@ -1,0 +1,146 @@
+"""What projects teach: reviews, wishes and ratings, as they are counted, kept, shown and forgotten."""
+
+from datetime import timedelta
+
+import pytest
+
+from memory import projects
+from memory.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.errors import Refused
+from memory.ids import MessageId
+from memory.projects import By, Kind
+from tests.memory.parts import ANN, BOB, GUILD, NOON, store, taken
+
+HERS = By(ANN, GUILD, Trust.APPROVED, NOON)
+HERE = Scope(GUILD)
+FAIL = "**VERDICT: FAIL**\n1. No test for the empty list\n2. The README is out of date\n3. meh"
+
+
+def by(message: int | None = None, audience: Audience = GUILD, minutes: int = 0) -> By:
+    told = None if message is None else MessageId(message)
+    return By(ANN, audience, Trust.APPROVED, NOON + timedelta(minutes=minutes), told)
+
+
+@pytest.mark.parametrize(
+    ("review", "issues"),
+    [
+        (FAIL, ["No test for the empty list", "The README is out of date"]),
+        ("VERDICT: FAIL\n- **No test** for the empty list\n- no", ["No test for the empty list"]),
+        ("Verdict: PASS\n1. No test for the empty list", []),
+        ("The colours are hard to read", ["The colours are hard to read"]),
+        ("Too short", []),
+        ("x" * 200, []),
+        ("1. 空のリストのテストがありません、追加してください", ["空のリストのテストがありません、追加してください"]),
+        ("a line without a number\nand another one without", []),
+        ("1. The same issue again\n2. The same issue again", ["The same issue again"]),
+    ],
+)
+def test_the_numbered_issues_of_a_review_that_fails_are_found(review: str, issues: list[str]) -> None:
+    assert projects.issues_of(review) == issues
+
+
+def test_a_review_that_fails_gives_each_of_its_issues() -> None:
+    tx = store()
+    assert [each.text for each in projects.note_review(tx, HERS, FAIL)] == projects.issues_of(FAIL)
+    with pytest.raises(Refused, match="no issue"):
+        projects.note_review(tx, HERS, "VERDICT: PASS")
+
+
+def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time_on() -> None:
+    tx = store()
+    projects.note_review(tx, by(1), "No test for the empty list!")
+    projects.note_review(tx, by(1), "no test for the EMPTY list")
+    assert projects.learned(tx, HERE, NOON).issues == ()
+    (counted,) = projects.note_review(tx, by(2), "No test for the empty list")
+    assert counted.times == 2
+    assert [each.text for each in projects.learned(tx, HERE, NOON).issues] == ["No test for the empty list!"]
+    for number in range(7):
+        for _ in range(2):
+            projects.note_review(tx, by(), f"Issue of the number {number} again")
+    assert len(projects.learned(tx, HERE, NOON).issues) == 5
+
+
+def test_a_finished_project_is_one_record_with_its_summary() -> None:
+    tx = store()
+    projects.finish(tx, HERS, "A game of  snake", "Three.js")
+    (kept,) = projects.listing(tx, HERE)
+    assert (kept.kind, kept.text, kept.tech) == (Kind.PROJECT, "A game of snake", "Three.js")
+
+
+def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown() -> None:
+    tx = store()
+    projects.prefer(tx, by(), "Three.js")
+    projects.prefer(tx, by(minutes=1), "three.js")
+    assert [each.text for each in projects.listing(tx, HERE)] == ["Three.js"]
+    for number in range(4):
+        projects.prefer(tx, by(minutes=2 + number), f"wish {number}")
+    assert [each.text for each in projects.learned(tx, HERE, NOON + timedelta(days=1)).wishes] == [
+        "wish 3", "wish 2", "wish 1"
+    ]  # fmt: skip
+
+
+def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named() -> None:
+    tx = store()
+    with pytest.raises(Refused, match="no finished project"):
+        projects.rate(tx, HERS, {"visual": 2})
+    for number in range(5):
+        projects.finish(tx, HERS, f"project {number}")
+        projects.rate(tx, HERS, {"visual": 1 if number == 0 else 4})
+    projects.rate(tx, HERS, {"engagement": 2})
+    found = projects.learned(tx, HERE, NOON)
+    assert [each.text for each in found.rated] == ["project 4", "project 3", "project 2"]
+    assert found.rated[0].ratings == {"visual": 4, "engagement": 2}
+    assert found.weak == ["engagement"], "project 0 is too long ago"
+
+
+@pytest.mark.parametrize("ratings", [{}, {"visual": 0}, {"visual": 6}, {"speed": 3}])
+def test_a_rating_is_of_one_to_five_on_one_of_five_axes(ratings: dict[str, int]) -> None:
+    tx = store()
+    projects.finish(tx, HERS, "A game of snake")
+    with pytest.raises(Refused, match="rate with 1 to 5"):
+        projects.rate(tx, HERS, ratings)
+
+
+def test_what_goes_for_room_is_the_least_found_and_oldest_never_the_newest() -> None:
+    tx = store()
+    for number in range(20):
+        projects.note_review(tx, by(minutes=number), f"Issue of the number {number}")
+    projects.note_review(tx, by(minutes=30), "Issue of the number 0")
+    projects.note_review(tx, By(BOB, GUILD, Trust.APPROVED, NOON), "What Bob's review found")
+    projects.note_review(tx, by(minutes=31), "The newest issue of all")
+    texts = {each.text for each in projects.listing(tx, HERE)}
+    assert len(texts) == 21
+    assert "Issue of the number 1" not in texts
+    assert {"Issue of the number 0", "The newest issue of all", "What Bob's review found"} <= texts
+
+
+def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_prompts() -> None:
+    tx = store()
+    own = person_audience(ANN)
+    projects.prefer(tx, by(audience=own), "a secret wish")
+    projects.prefer(tx, By(BOB, GUILD, Trust.STRANGER, NOON), "a stranger's wish")
+    assert projects.learned(tx, HERE, NOON) == projects.Learned()
+    assert [each.text for each in projects.listing(tx, HERE)] == ["a stranger's wish"]
+    assert [each.text for each in projects.learned(tx, Scope(own), NOON).wishes] == ["a secret wish"]
+    assert projects.learned(tx, Scope(OWNER), NOON).wishes == ()
+    with pytest.raises(Refused):
+        projects.rate(tx, by(audience=own), {"visual": 3})
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "UPDATE messages SET content = 'other' WHERE id = ?",
+        "UPDATE messages SET deleted_at = '2026' WHERE id = ?",
+        "UPDATE messages SET audience = 'owner' WHERE id = ?",
+        "DELETE FROM messages WHERE id = ?",
+    ],
+)
+def test_what_was_learned_goes_with_the_words_it_came_of(how: str) -> None:
+    tx = store()
+    message = taken(tx, 1, "three.js please").message
+    assert message is not None
+    projects.prefer(tx, by(int(message)), "three.js")
+    projects.prefer(tx, by(), "by hand")
+    tx.run(how, (message,))
+    assert [each.text for each in projects.listing(tx, HERE)] == ["by hand"]

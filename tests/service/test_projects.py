@@ -1,0 +1,51 @@
+"""`/project` on Discord and `carina project` beside a running service: each teaches and sees what is theirs."""
+
+import json
+from pathlib import Path
+
+from tests.service.asking import refused, rows
+from tests.service.test_archive import started
+from tests.wire.model import Answer
+
+
+async def test_a_project_is_done_rated_and_shown_to_the_agent_in_later_turns(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        refused(await t.olga.command("project rate", {"visual": 2}), "There is no finished project")
+        told = await t.olga.command("project done", {"text": "A game of snake", "tech": "Three.js"})
+        assert told.ephemeral
+        assert "A game of snake (Three.js)" in told.text
+        rated = await t.olga.command("project rate", {"visual": 2, "interaction": 5})
+        assert "visual 2/5, interaction 5/5" in rated.text
+        await t.olga.command("project review", {"text": "No test for the empty list"})
+        code, out, error = await t.service.run(
+            "project", "review", "VERDICT: FAIL\n1. No test for the empty list", "--json"
+        )
+        assert (code, error) == (0, "")
+        (counted,) = json.loads(out)
+        t.model.script(Answer("Hello."))
+        await t.ask(t.olga, t.olga.direct, "let us begin another")
+        prompt = json.dumps(t.model.requests[-1].body)
+        assert "learned from previous projects" in prompt
+        assert "weak in the last projects, do better: visual" in prompt
+        listed = (await t.olga.command("project list")).text
+        assert "A game of snake" in listed
+        assert "snake" not in (await t.ana.command("project list", None, t.general)).text
+        refused(await t.ana.command("project forget", {"which": counted["id"]}), "nothing of the number")
+        code, out, _ = await t.service.run("project", "forget", counted["id"])
+        assert (code, "Forgotten: No test" in out) == (0, True)
+
+
+async def test_the_owner_does_the_same_at_the_terminal_and_strangers_do_not(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        refused(await t.ana.command("project prefer", {"text": "three.js"}), "Only people who are approved")
+        _, out, _ = await t.service.run("project", "list")
+        assert "Nothing was learned from projects yet." in out
+        await t.service.run("project", "prefer", "dark colours")
+        await t.service.run("project", "done", "A clock", "--tech", "Python")
+        _, out, _ = await t.service.run("project", "rate", "--engagement", "4", "--json")
+        assert json.loads(out)[0]["ratings"] == {"engagement": 4}
+        code, _, error = await t.service.run("project", "rate")
+        assert (code, "Rate with 1 to 5" in error) == (1, True)
+        _, out, _ = await t.service.run("project", "list", "--json")
+        assert [each["what"] for each in json.loads(out)] == ["dark colours", "A clock"]
+        assert rows(t, "SELECT DISTINCT audience FROM project_learnings") == [("owner",)]
