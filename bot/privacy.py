@@ -44,6 +44,7 @@ WORDS = {
     "dreams": "notes of how things to remember about you were tidied",
     "graph": "who and what these speak of, and how that belongs together",
     "feedback": "what you said of answers: corrections, thumbs up and down",
+    "evaluations": "how talks with you alone went, in a word, and which tools failed",
     "blocks": "notes about you, with their history",
     "steering": "decisions of yours about channels and sources",
     "reminders": "things to remind you of",

@@ -9,6 +9,7 @@ from bot.agenda import Agenda
 from bot.approving import Approvals
 from bot.backups import BACKUP, Backups
 from bot.config import Config
+from bot.dreams.evaluating import EVALUATE
 from bot.dreams.permitting import Permitting
 from bot.dreams.running import DREAM
 from bot.groups.sleeptime import look_all
@@ -52,6 +53,7 @@ def standing(zone: str, *, summaries: bool = True) -> tuple[Standing, ...]:
         Standing(TIDY, Cron("40 3 * * 0", zone)),
         Standing(SWEEP, Cron("50 * * * *", zone)),  # what has expired is not read before that either
         Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
+        Standing(EVALUATE, Cron("25,55 * * * *", zone)),  # talks that are over
         Standing(DREAM, Cron("10,40 * * * *", zone)),  # it looks whether it is time
     )
 

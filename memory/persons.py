@@ -16,6 +16,7 @@ from memory import (
     budgets,
     coordination,
     dreams,
+    evaluations,
     facts,
     feedback,
     folders,
@@ -74,6 +75,7 @@ STORES: tuple[PersonStore, ...] = (
     _store("dreams", dreams, "dream_items", "dream_marks"),  # before the entries that it is about
     _store("graph", graph, "graph_triples"),
     _store("feedback", feedback, "feedback"),
+    _store("evaluations", evaluations, "session_evaluations"),
     _store("archival", archival, "archival_entries", "archival_journal"),
     _store("folders", folders, "folder_files", "file_passages"),
     _store("admission", admission, "people_rules", "pairing_codes"),

@@ -23,3 +23,4 @@ class Dreams(Section):
     preferences: bool = True
     graph: bool = True
     contradictions: bool = True
+    sessions: bool = True

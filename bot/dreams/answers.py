@@ -100,6 +100,15 @@ class Contradictions(_Answer):
     contradictions: list[Contradiction] = Field(default=[], max_length=_MOST)
 
 
+class Judgement(_Answer):
+    """How a talk went: tools that helped, tools that failed or were missed, and messages that set something right."""
+
+    quality: Literal["good", "fair", "poor"]
+    worked: list[str] = Field(default=[], max_length=_MOST)
+    failed: list[str] = Field(default=[], max_length=_MOST)
+    corrections: list[str] = Field(default=[], max_length=_MOST)
+
+
 def read_answer(text: str, schema: type[T]) -> T:
     """The outermost {…} of an answer, without what was thought aloud. Raises Unusable."""
     bare = _FENCE.sub("", _THOUGHT.sub("", text)).strip()

@@ -13,6 +13,7 @@ from bot.config import Config
 from bot.desk import Asker
 from bot.dreams import permitting
 from bot.dreams.asking import Means
+from bot.dreams.evaluating import Evaluating
 from bot.dreams.prompts import FOLDER
 from bot.dreams.running import Dreaming, counts_words
 from bot.errors import UserError
@@ -20,7 +21,7 @@ from bot.policy import Action, Approver, People
 from bot.schedule import Schedule
 from bot.secrets import Redactor
 from bot.thinking import Thinking
-from memory import agents, dreams, feedback
+from memory import agents, dreams, evaluations, feedback
 from memory.archival import Entry
 from memory.audience import OWNER, Scope
 from memory.clock import Clock, to_text
@@ -67,8 +68,9 @@ class Dreams:
                     _head(_as_seen(run, items)),
                     *(_item(item, names.get(item.agent, item.agent)) for item in items),
                 ]
-            given = feedback.tallied(rows, list(names), run.at - records.WEEK)
-            return [_head(run), *_lines(run, items, hidden, names), *_signals(given)]
+            since = run.at - records.WEEK
+            given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
+            return [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
 
         return await self._read(read)
 
@@ -166,6 +168,7 @@ def open_dreams(
     means = Means(background, config.dreams, folder)
     dreaming = Dreaming(approvals.constellations, approvals.house, means, busy)
     dreaming.add(schedule)
+    Evaluating(approvals.constellations, means).add(schedule.runner.kinds)
     store = approvals.constellations, approvals.house
     return Dreams(*store, approvals.people, approvals.clock, dreaming, approvals.resume)
 
@@ -216,3 +219,11 @@ def _signals(given: dict[feedback.Signal, int]) -> list[dict[str, Any]]:
         return []
     said = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(given.items()))
     return [{"what": "feedback", "text": f"In the week before it: {said}."}]
+
+
+def _talks(went: Counter[evaluations.Quality], failed: Counter[str]) -> list[dict[str, Any]]:
+    if not went:
+        return []
+    said = ", ".join(f"{went[each]} {each}" for each in evaluations.Quality if went[each])
+    tools = f"; tools that failed or did not help: {', '.join(sorted(failed))}" if failed else ""
+    return [{"what": "talks", "text": f"Talks in that week: {said}{tools}."}]

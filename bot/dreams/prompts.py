@@ -9,6 +9,7 @@ from bot.quoting import plain
 from memory.archival import Entry
 from memory.dreams import Pass
 from memory.dreams.sayings import Saying
+from memory.evaluations import Line
 from memory.feedback import Given
 from memory.graph import Kind
 from memory.ids import EntryId, PersonId
@@ -36,7 +37,14 @@ _FORMS = {
     Pass.CONTRADICTIONS: '{"contradictions": [{"wrong": "e1", "right": "e4"}]}',
 }
 
-DIRECTIVES = {
+SESSIONS = "sessions"
+_JUDGEMENT = '{"quality": "good|fair|poor", "worked": ["search"], "failed": ["web_fetch"], "corrections": ["m3"]}'
+
+DIRECTIVES: dict[str, str] = {
+    SESSIONS: """\
+A talk between people and an agent is over. Judge how it went for the people: good, fair or poor. Of the tools that \
+were used say which worked well, and which failed or did not help. Name as `corrections` the messages of people in \
+which they set the agent right or show that an answer was not what they wanted, in whatever language.""",
     Pass.CONSOLIDATION: """\
 You tidy an agent's long-term notes. Merge notes that say the same into one (at most three at a time), keeping every \
 name, number, date, acronym and negation exactly as it stands, and adding nothing. Notes that contradict each other, \
@@ -70,7 +78,12 @@ def system(folder: Path, of: Pass) -> str:
     return f"{directive(folder, of)}\n{_QUOTED}\nThe form: {_FORMS[of]}"
 
 
-def directive(folder: Path, of: Pass) -> str:
+def judging(folder: Path) -> str:
+    """What the model is told that judges a talk."""
+    return f"{directive(folder, SESSIONS)}\n{_QUOTED}\nThe form: {_JUDGEMENT}"
+
+
+def directive(folder: Path, of: str) -> str:
     """The text of a pass; `<folder>/<pass>.md` instead of ours where there is one."""
     path = folder / f"{of}.md"
     try:
@@ -116,6 +129,18 @@ def corrections_text(given: Sequence[tuple[str, Given]]) -> str:
         f"then, to set it right: {plain(one_line(each.text, 800))}</quoted>"
         for short, each in given
     )
+
+
+def talk_text(lines: Sequence[tuple[str, Line]], tools: Sequence[str], failures: Sequence[str]) -> str:
+    """A talk under short ids, with the tools that were used in it."""
+    said = [
+        f"{short} ({'a person' if line.person is not None else 'the agent'}): "
+        f'<quoted from="{short}">{plain(one_line(line.text, 400))}</quoted>'
+        for short, line in lines
+    ]
+    used = [f"Tools used: {plain(', '.join(tools))}"] if tools else ["No tools were used."]
+    failed = [f"Of these failed: {plain(', '.join(failures))}"] if failures else []
+    return "\n".join([*said, *used, *failed])
 
 
 def sayings_text(said: Sequence[tuple[str, Saying]], people: Mapping[PersonId, str]) -> str:

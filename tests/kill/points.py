@@ -67,6 +67,7 @@ EXEMPT = {
     # `tests/bot/test_dream_kills.py` the program at a run and its undoing, and both at every statement.
     "dreams.model": "asks what to make of entries",
     "dreams.store": "does what was thought out",
+    "evaluations.keep": "keeps how a talk went; one that was lost is judged again",
     "dreams.refuse": "notes that a run's own checks refused it",
     "dreams.retain": "forgets what was retired ninety days ago",
     "dreams.undo": "`/dream undo` and `carina dream undo`",

@@ -49,7 +49,7 @@ from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.coordination import By
-from memory.database import Tx, as_dict, connect
+from memory.database import Tx, Value, as_dict, connect
 from memory.document import SYSTEM, agent_writer
 from memory.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from memory.inbox import Heard, InRow
@@ -287,6 +287,8 @@ def lived(tx: Tx) -> None:
     arranged(tx, running)
     tidied(tx, scope)
     assert direct.message is not None
+    judged: dict[str, Value] = {"session_id": 1, "agent_id": STAR, "quality": "poor", "judged_by": "rules"}
+    tx.insert("session_evaluations", {**judged, "audience": own, "trust": 2, "at": "2026-11-22T12:00:00Z"})
     feedback.note(
         tx,
         feedback.NewSignal(feedback.Signal.CORRECTION, STAR, DIRECT.id, own, trust, ANN, running.id, direct.message),
