@@ -64,6 +64,8 @@ class Upkeep:
 
     constellations: Constellations
     clock: Clock
+    zone: str = "UTC"
+    """By whose clocks groups have quiet hours."""
 
     def add(self, kinds: Kinds) -> None:
         """Make the kinds known."""
@@ -92,7 +94,7 @@ class Upkeep:
 
     def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
         """See whether something in sleeptime groups calls for a turn of theirs, and queue it."""
-        fired = look_all(tx, firing.now)
+        fired = look_all(tx, firing.now, self.zone)
         return Done(f"fired: {', '.join(fired)}" if fired else "nothing called for a turn")
 
 
@@ -128,8 +130,8 @@ def open_schedule(
     """The schedule of one constellation with its own upkeep; other kinds are added to its runner's."""
     constellations = approvals.constellations
     runner = Runner(constellations, Kinds(), clock, queued)
-    Upkeep(constellations, clock).add(runner.kinds)
     zone = config.schedule.zone_name()
+    Upkeep(constellations, clock, zone).add(runner.kinds)
     jobs_of_the_house = standing(zone, summaries=config.schedule.summaries)
 
     def plan(tx: Tx, now: datetime) -> None:

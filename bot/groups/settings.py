@@ -174,12 +174,16 @@ class Trigger(Table):
 
 
 class Sleeptime(Table):
-    """The group looks every `check_minutes` whether a trigger holds; then the intervention agent acts in `place`."""
+    """The group looks every `check_minutes` whether a trigger holds; then the intervention agent acts in `place`.
+
+    In its `quiet` hours ("22:30-07:00", on the clocks of the house) it waits, unless a critical trigger holds.
+    """
 
     check_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 31)] = 20
     triggers: tuple[Trigger, ...] = Field(default=(), min_length=1)
     intervention_agent: str = ""
     place: str = "terminal:local"
+    quiet: str = Field(default="", pattern=r"^(?:(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d)?$")
 
 
 Settings: TypeAlias = RoundRobin | Dynamic | Supervisor | Pipeline | Voting | Sleeptime

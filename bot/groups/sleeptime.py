@@ -7,7 +7,7 @@ the row. Nothing is asked of a model unless a trigger holds.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -23,6 +23,7 @@ from memory.clock import from_text, to_text
 from memory.database import Rows, Tx
 from memory.ids import GroupId, PlaceId, place_source
 from memory.talk import Spoken
+from scheduler.due import Quiet
 
 _READ = 2_000
 """Messages that one look reads at most; more than any threshold that makes sense."""
@@ -42,14 +43,15 @@ class Tick:
     place: PlaceId | None = None
 
 
-def look_all(tx: Tx, now: datetime) -> list[str]:
+def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     """Look after every sleeptime group for which it is time; what fired, as "group: trigger".
 
-    The turns that follow wait in the inbox: the caller has them taken up (`Router.resume`).
+    `zone` is that of the house, by whose clocks groups have quiet hours. The turns that follow wait in the inbox: the
+    caller has them taken up (`Router.resume`).
     """
     predicates = offered()
     sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
-    return [f"{group.name}: {name}" for group in sleeping for name in look(tx, group.id, now, predicates).fired]
+    return [f"{group.name}: {name}" for group in sleeping for name in look(tx, group.id, now, predicates, zone).fired]
 
 
 def offered() -> dict[str, Predicate]:
@@ -63,7 +65,7 @@ def offered() -> dict[str, Predicate]:
     return found
 
 
-def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate]) -> Tick:
+def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate], zone: str = "UTC") -> Tick:
     """The same inside a transaction."""
     found = team(tx, group_id)
     settings, state = found.settings, groups.state(tx, group_id)
@@ -75,6 +77,8 @@ def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pred
     place = PlaceId(settings.place)
     facts = _facts(tx, found, settings, state, now)
     fired = [] if checked is None else holding(settings.triggers, facts, predicates)
+    if fired and _is_quiet(settings, fired, zone, now):
+        return Tick(due=False)  # nothing is noted: what holds still holds when the quiet hours end
     changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
     changed["since"] = to_text(now if fired else facts.since)
     if fired:
@@ -82,6 +86,14 @@ def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pred
         _give_turn(tx, found, place, fired, now)
     groups.set_state(tx, group_id, {**state, **changed}, now)
     return Tick(True, tuple(each.trigger.name for each in fired), place if fired else None)
+
+
+def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datetime) -> bool:
+    """Whether the group waits for the end of its quiet hours with all that holds."""
+    if not settings.quiet or any(each.trigger.priority == "critical" for each in fired):
+        return False
+    begin, end = map(time.fromisoformat, settings.quiet.split("-"))
+    return Quiet(begin, end, zone).until(now) is not None
 
 
 def _scope(rows: Rows, place: PlaceId) -> Scope:

@@ -6,8 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from bot.groups.settings import Trigger
+from bot.groups.settings import Sleeptime, Trigger
 from bot.groups.sleeptime import look_all, number_in
 from bot.groups.triggers import Facts, exceeding, holding
 from bot.models.base import Answer, Request
@@ -178,6 +179,49 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
         clock.forward(20 * 60)
         assert await ticked(service) == []  # counted anew
     assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
+
+
+@pytest.mark.parametrize(
+    ("priority", "zone", "quiet", "fires"),
+    [
+        ("high", "UTC", "", True),
+        ("high", "UTC", "13:00-14:00", True),
+        ("high", "UTC", "22:30-13:00", False),
+        ("high", "UTC", "12:00-12:00", True),
+        ("high", "Europe/Vienna", "13:00-14:00", False),
+        ("critical", "UTC", "22:30-13:00", True),
+    ],
+)
+async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
+    tmp_path: Path, priority: str, zone: str, quiet: str, fires: bool
+) -> None:
+    clock, model = MovableClock(), Cast(Bee=["I looked after you.", "And again."])
+    platform = Platform(clock)
+    night = NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nquiet = "{quiet}"')
+    night = night.replace("messages = 20", "messages = 2").replace('"high"', f'"{priority}"')
+    setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + night)
+
+    async def looked(service: Service) -> list[str]:
+        fired = await service.write(lambda tx: look_all(tx, clock(), zone))
+        service.router.resume(service.house)
+        await service.settled()
+        return fired
+
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello den", 500, DEN, at=clock()))
+        await looked(service)
+        await talk(service, 1, 2)
+        clock.forward(20 * 60)
+        assert await looked(service) == (["Night: sync"] if fires else [])
+        clock.forward(60 * 60)
+        assert await looked(service) == ([] if fires else ["Night: sync"]), "what held then holds when they end"
+        assert platform.texts(DEN.id).count("I looked after you.") == 1
+
+
+@pytest.mark.parametrize("quiet", ["22:30", "25:00-07:00", "22:30-7:00", "always"])
+def test_quiet_hours_that_are_none_are_refused(quiet: str) -> None:
+    with pytest.raises(ValidationError):
+        Sleeptime.model_validate({"triggers": [{"name": "t", "on": "custom", "predicate": "p"}], "quiet": quiet})
 
 
 async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing(tmp_path: Path) -> None:
