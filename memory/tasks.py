@@ -9,6 +9,7 @@ from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.errors import Refused
+from memory.fulltext import index_text
 from memory.ids import AgentId, PersonId, TaskId, snowflakes
 
 LONGEST_TITLE = 300
@@ -75,6 +76,7 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
     identifier = TaskId(snowflakes.next())
     values: dict[str, Value] = {"id": identifier, "title": title, "notes": new.notes.strip(), "trust": int(new.trust)}
     values |= {"priority": new.priority, "parent_id": new.parent, "agent_id": new.agent, "person_id": new.person}
+    values |= {"search_text": index_text(f"{title}\n{new.notes}")}
     values |= {"audience": new.audience, "due_at": None if new.due_at is None else to_text(new.due_at)}
     tx.insert("tasks", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
     return _required(tx, identifier)
@@ -113,6 +115,8 @@ def set_status(tx: Tx, task: Task, status: Status, now: datetime) -> Task:
 
 def update(tx: Tx, task: Task, changes: dict[str, Value], now: datetime) -> Task:
     """Change title, notes, priority or due_at (the names of columns, from our own code)."""
+    said = [str(changes.get(name, kept)) for name, kept in (("title", task.title), ("notes", task.notes))]
+    changes = {**changes, "search_text": index_text("\n".join(said))}
     fields = ", ".join(f"{name} = :{name}" for name in changes)
     sql = f"UPDATE tasks SET {fields}, updated_at = :updated_at WHERE id = :id"
     tx.run(sql, {**changes, "updated_at": to_text(now), "id": task.id})

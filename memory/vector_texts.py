@@ -17,10 +17,10 @@ from memory.clock import from_text
 from memory.database import Row, Rows
 from memory.fulltext import date_words
 
-Kind: TypeAlias = Literal["entry", "message", "block", "passage"]
+Kind: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 View: TypeAlias = Literal["own", "window"]
 
-KINDS: tuple[Kind, ...] = ("entry", "message", "block", "passage")
+KINDS: tuple[Kind, ...] = ("entry", "message", "block", "passage", "task")
 MAX_CHARACTERS = 30_000
 """Of one row; what comes after is found by its words alone."""
 
@@ -68,6 +68,8 @@ def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]
             return [found for row in rows.all(_BLOCKS, (named,)) if (found := _block(row)).texts]
         case "passage":
             return [_passage(row) for row in rows.all(_PASSAGES, (named,))]
+        case "task":
+            return [_task(row) for row in rows.all(_TASKS, (named,))]
 
 
 _MESSAGES = """SELECT id, place_id, speaker, content, audience, created_at FROM messages
@@ -81,6 +83,9 @@ _BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience 
              WHERE deleted_at IS NULL AND n IN (SELECT value FROM json_each(?))"""
 _PASSAGES = """SELECT p.n, p.content, p.audience, f.name FROM file_passages p JOIN folder_files f ON f.id = p.file_id
                WHERE p.search_text <> '' AND p.n IN (SELECT value FROM json_each(?))"""
+
+_TASKS = """SELECT id, title, notes, audience, created_at FROM tasks
+            WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
 
 
 def _message(rows: Rows, row: Row) -> Embeddable:
@@ -116,6 +121,11 @@ def _block(row: Row) -> Embeddable:
 def _passage(row: Row) -> Embeddable:
     parts = _parts("own", f"{row['name']}\n", row["content"])
     return Embeddable("passage", row["n"], "", row["audience"], tuple(parts))
+
+
+def _task(row: Row) -> Embeddable:
+    parts = _parts("own", f"[{_day(row)}] to do: ", f"{row['title']}\n{row['notes']}".strip())
+    return Embeddable("task", row["id"], "", row["audience"], tuple(parts))
 
 
 def _day(row: Row) -> str:

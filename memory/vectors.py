@@ -155,13 +155,15 @@ _TABLE: Mapping[Kind, str] = {
     "message": "messages",
     "block": "memory_blocks",
     "passage": "file_passages",
+    "task": "tasks",
 }
-_NUMBER: Mapping[Kind, str] = {"entry": "n", "message": "id", "block": "n", "passage": "n"}
+_NUMBER: Mapping[Kind, str] = {"entry": "n", "message": "id", "block": "n", "passage": "n", "task": "id"}
 _LIVING: Mapping[Kind, str] = {
     "entry": "archived_at IS NULL AND superseded_by IS NULL",
     "message": "search_text <> ''",
     "block": "deleted_at IS NULL",
     "passage": "search_text <> ''",
+    "task": "search_text <> ''",
 }
 
 

@@ -16,7 +16,7 @@ from memory.turns import Turn
 def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
     """The memories among hits that an answer can be explained by."""
     return tuple(
-        (hit.kind, hit.id) for hit in hits if hit.kind != "passage" and hit.kind != "event" and hit.kind != "fact"
+        (hit.kind, hit.id) for hit in hits if hit.kind == "entry" or hit.kind == "message" or hit.kind == "block"
     )
 
 

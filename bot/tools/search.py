@@ -22,11 +22,12 @@ _DOMAINS: dict[str, frozenset[Domain]] = {
     "blocks": frozenset({"blocks"}),
     "activity": frozenset({"activity"}),
     "facts": frozenset({"facts"}),
+    "tasks": frozenset({"tasks"}),
     "all": DOMAINS,
 }
 _SHOWN = 600  # characters of one hit that are shown
 _Domain: TypeAlias = Literal[
-    "archival_memory", "conversations", "constellation_messages", "blocks", "activity", "facts", "all"
+    "archival_memory", "conversations", "constellation_messages", "blocks", "activity", "facts", "tasks", "all"
 ]
 
 
@@ -35,7 +36,7 @@ class SearchArguments(Arguments):
     domain: _Domain = Field(
         default="all",
         description="where to look; blocks alone finds older lines of logs too; activity, which all leaves out, finds "
-        "what agents did: tasks, handoffs, notes, tools, blocks",
+        "what agents did: tasks, handoffs, notes, tools, blocks; tasks, left out as well, what people want to do",
     )
     since: AwareDatetime | None = Field(default=None, description="only from then on, ISO 8601 with time zone")
     until: AwareDatetime | None = Field(default=None, description="only before then, ISO 8601 with time zone")

@@ -161,6 +161,13 @@ def _of_facts(query: Query) -> Iterator[Condition]:
         yield Condition("t.category = ? COLLATE NOCASE", (query.category,))
 
 
+def _of_tasks(query: Query) -> Iterator[Condition]:
+    if query.person is not None:
+        yield Condition("t.person_id = ?", (query.person,))
+    if query.author is not None:
+        yield Condition("(t.agent_id = ? OR t.person_id = ?)", (query.author,) * 2)
+
+
 _NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
 _BLOCK_TEXT = "trim(t.profile || char(10) || t.content, char(10)) AS text"
 _WHERE = """(SELECT d.name || '/' || f.name || ':' || t.start_line || '-' || t.end_line FROM folder_files f
@@ -231,6 +238,20 @@ TABLES = (
         can_meet=lambda query: not (_asks_for_messages(query) or query.tags),
         living=_living_facts,
         narrowing=_of_facts,
+    ),
+    Table(
+        domain="tasks",
+        kind="task",
+        embedded="task",
+        name="tasks",
+        index="task_fts",
+        number="id",
+        moment="t.created_at",
+        columns="trim(t.title || char(10) || t.notes, char(10)) AS text, t.status AS label, NULL AS speaker, "
+        "NULL AS place, NULL AS role",
+        can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query)),
+        living=lambda _agent: Condition("t.search_text <> ''"),
+        narrowing=_of_tasks,
     ),
     Table(
         embedded="passage",

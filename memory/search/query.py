@@ -10,14 +10,14 @@ from memory.database import Rows, Value
 from memory.ids import AgentId, PersonId, PlaceId
 from memory.messages import Message, Role
 
-Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity", "files", "facts"]
-Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage", "fact"]
-Embedded: TypeAlias = Literal["entry", "message", "block", "passage"]
+Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity", "files", "facts", "tasks"]
+Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage", "fact", "task"]
+Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""
 
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
-"""What is searched when nothing is said. Activity and facts are searched by name alone, as they repeat what stands
-elsewhere, and files where they are asked for."""
+"""What is searched when nothing is said. Activity, facts and tasks are searched by name alone, as they repeat what
+stands elsewhere, and files where they are asked for."""
 MAX_HITS = 100
 
 

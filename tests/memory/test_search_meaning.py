@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from memory import messages, vectors
-from memory.audience import OWNER, Audience, Scope
+from memory import messages, tasks, vectors
+from memory.audience import OWNER, Audience, Scope, Trust
 from memory.database import Rows
 from memory.embedding import to_vector
 from memory.search import Among, Meaning, Near
+from memory.tasks import NewTask, Task
 from memory.vectors import Embedded
 from tests.memory.finding import ANN, ATTIC, BOB, HERE, MOON, NOON, World, ids, look, opened
 
@@ -72,6 +73,27 @@ def test_rows_of_every_domain_are_found_by_what_they_mean(world: World) -> None:
     assert [hit.matched for hit in results.hits] == [()] * 3
     assert [hit.distance for hit in results.hits] == pytest.approx([0, 0, 0], abs=1e-6)
     assert look(world, "hounds").hits == []
+
+
+def task(world: World, title: str, audience: Audience = HERE.audience) -> Task:
+    return tasks.add(world.tx, NewTask(title, ANN, audience, Trust.APPROVED, notes="at noon"), NOON)
+
+
+def test_tasks_are_found_by_what_they_mean_where_they_may_be_known_and_only_by_name(world: World) -> None:
+    walk = task(world, "walk the puppy")
+    task(world, "puppy food", audience=ABROAD)
+    task(world, "mend the gate when it rains")
+    embed(world, {"puppy": DOGS, "rains": WEATHER})
+    found = look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"tasks"}))
+    assert [(hit.kind, hit.id, hit.text, hit.label) for hit in found.hits] == [
+        ("task", str(walk.id), "walk the puppy\nat noon", "pending")
+    ]
+    assert look(world, "hounds", meaning=ABOUT_DOGS).hits == []
+    tasks.update(world.tx, walk, {"title": "water the Bäume"}, NOON)
+    assert look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"tasks"})).hits == [], "its vector is gone"
+    assert ids(look(world, "baume", domains=frozenset({"tasks"}))) == [str(walk.id)]
+    world.tx.run("DELETE FROM tasks")
+    assert [row["kind"] for row in world.tx.all("SELECT kind FROM vectors UNION SELECT kind FROM vector_queue")] == []
 
 
 def test_what_is_not_near_enough_is_not_found_without_a_word(world: World) -> None:
