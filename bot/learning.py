@@ -5,16 +5,19 @@ the transaction that ends the turn, so that a crash neither loses anything nor l
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from bot.context import Material
 from bot.tools.base import Toolset
-from memory import facts, sessions
+from memory import facts, groups, sessions
 from memory.agents import Agent
 from memory.audience import Trust
-from memory.database import Row, Tx
+from memory.database import Row, Rows, Tx
 from memory.facts import Source, Statement
-from memory.ids import MessageId, SessionId
+from memory.ids import AgentId, MessageId, SessionId
+
+_WORKED = ("answer", "stage", "task")
 
 
 def learn(tx: Tx, material: Material, tools: Callable[[Agent], Toolset], now: datetime) -> None:
@@ -29,6 +32,16 @@ def learn(tx: Tx, material: Material, tools: Callable[[Agent], Toolset], now: da
         return  # somebody asked to forget: their words would teach it again
     for said, source in (*_from_people(material, session), *_from_tools(tx, material, session, tools, found)):
         facts.learn(tx, said, source, now)
+    for member in _members(tx, material):  # they heard the same people; it is the same session, so it counts once
+        for said, source in _from_people(material, session):
+            facts.learn(tx, said, replace(source, agent=member), now)
+
+
+def _members(rows: Rows, material: Material) -> list[AgentId]:
+    """The other agents that had a part in the answer; who only voted, chose or listened has not."""
+    parts = groups.parts(rows, material.turn.id)
+    worked = (part.agent for part in parts if part.kind in _WORKED and part.status == "done")
+    return [agent for agent in dict.fromkeys(worked) if agent != material.turn.agent]
 
 
 def _from_people(material: Material, session: SessionId) -> Iterator[tuple[list[Statement], Source]]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.quoting import estimate_tokens
-from memory import inbox, messages, sessions, turns, work
+from memory import groups, inbox, messages, sessions, turns, work
 from memory.database import Rows, Tx
 from memory.facts import doings
 from memory.ids import TurnId
@@ -99,19 +99,31 @@ def _parts(state: WorkState, last: Session | None) -> Iterator[tuple[str, str]]:
 
 
 def take_up(tx: Tx, identifier: TurnId, now: datetime) -> None:
-    """Write beside the steps of a turn that goes on what it was doing; its next request tells it.
+    """Write beside the steps of a turn that goes on, and of members at work in it, what each was doing.
 
-    After a failure that had done nothing yet there is nothing to tell.
+    Its next request tells it. After a failure that had done nothing yet there is nothing to tell, and nothing to a
+    member that had only been asked.
     """
     turn, claimed = turns.get(tx, identifier), inbox.of_turn(tx, identifier)
     if turn is None or turn.status != "running":
         return
-    steps = without_notes(turns.steps(tx, identifier))
-    failed = any(row.last_error for row in claimed)
-    if failed and all(step.kind == "joined" for step in steps):
-        return
     asked = _asked(tx, turn)
-    state = state_of(_words(asked), steps, "failed" if failed else "interrupted", now)
+    failed = any(row.last_error for row in claimed)
+    status: Status = "failed" if failed else "interrupted"
+    _take_up(tx, turn, asked, (_words(asked), status), now, even_if_idle=not failed)
+    for part in groups.parts(tx, identifier):
+        mine = turns.get(tx, part.turn) if part.status == "running" else None
+        if mine is not None and mine.status == "running":
+            _take_up(tx, mine, asked, (part.task or _words(asked), status), now, even_if_idle=False)
+
+
+def _take_up(
+    tx: Tx, turn: Turn, asked: Sequence[Message], told: tuple[str, Status], now: datetime, *, even_if_idle: bool
+) -> None:
+    (task, status), steps = told, without_notes(turns.steps(tx, turn.id))
+    if not even_if_idle and all(step.kind == "joined" for step in steps):
+        return
+    state = state_of(task, steps, status, now)
     wordings = [[message.id, message.revision] for message in asked]
     turns.add_step(tx, turn, "note", {"text": "", "recovery": work.to_data(state), "of": wordings}, now)
 
