@@ -1,8 +1,11 @@
 """Upkeep that is killed at its points, and at every statement of its transaction: all of it is there, or none."""
 
 import json
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +109,59 @@ def test_killed_at_its_points_the_real_program_did_all_or_nothing(twice: Path) -
     refused = carina(twice, "dream", "undo")
     assert refused.returncode != 0
     assert "no run to undo" in refused.stderr
+
+
+def own_copy(twice: Path, folder: Path, *statements: str) -> Path:
+    """A copy of that folder, with its rows changed."""
+    shutil.copytree(twice, folder / "home")
+    with closing(sqlite3.connect(file_of(folder / "home"))) as raw, raw:
+        for sql in statements:
+            raw.execute(sql)
+    return folder / "home"
+
+
+def file_of(folder: Path) -> Path:
+    (path,) = folder.rglob("carina.db")
+    return path
+
+
+def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(file_of(folder))) as raw:
+        return raw.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_a_run_that_its_own_checks_refuse_changes_nothing_wherever_it_dies(
+    twice: Path, tmp_path: Path, side: str
+) -> None:
+    broken = """UPDATE archival_entries SET archived_at = created_at, superseded_by = 'ent_gone'
+                WHERE content = 'An old word'"""
+    assert carina(twice, "archival", "add", "An old word").returncode == 0
+    home = own_copy(twice, tmp_path, broken)
+    before = rows(home, "SELECT * FROM archival_entries ORDER BY n")
+    assert carina(home, "dream", "run", CARINA_FAULT=f"dreams.refuse:{side}").returncode < 0
+    assert rows(home, "SELECT * FROM archival_entries ORDER BY n") == before
+    assert rows(home, "SELECT outcome FROM dream_runs") == ([] if side == "before" else [("refused",)])
+    again = carina(home, "dream", "run")
+    assert "superseded by one that is not there" in again.stdout
+    assert rows(home, "SELECT * FROM archival_entries ORDER BY n") == before
+    assert "refused by its own checks" in carina(home, "dream", "report").stdout
+
+
+WAITING = """UPDATE archival_entries SET archived_at = created_at, person_id = 'terminal:owner',
+             metadata = json_set(metadata, '$.requires_user_permission', json('true')) WHERE content = 'A sore word'"""
+
+
+@pytest.mark.parametrize("answer", ["allow", "refuse"])
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_an_answer_about_what_waits_counts_once_wherever_it_dies(
+    twice: Path, tmp_path: Path, answer: str, side: str
+) -> None:
+    assert carina(twice, "archival", "add", "A sore word").returncode == 0
+    home = own_copy(twice, tmp_path, WAITING)
+    (waits,) = json.loads(carina(home, "dream", "waiting", "--json").stdout)
+    assert carina(home, "dream", answer, waits["id"], CARINA_FAULT=f"dreams.permit:{side}").returncode < 0
+    again = carina(home, "dream", answer, waits["id"])
+    assert again.returncode == (0 if side == "before" else 1), again.stderr
+    assert json.loads(carina(home, "dream", "waiting", "--json").stdout) == []
+    assert ("A sore word" in listed(home)) is (answer == "allow")

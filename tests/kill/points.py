@@ -58,13 +58,14 @@ EXEMPT = {
     "turn.spare": "at a halt, and at the end of the service when its time is up",
     "background.release": "after such a call that came to nothing",
     "summaries.model": "asks for a summary of an agent or of a day",
-    # No message waits for these either; `tests/service/test_summaries.py` kills the service at the call and the second.
+    # No message waits for these either; `tests/service/test_summaries.py` kills the service at them and at the call.
     "summaries.agent": "keeps what an agent did lately",
     "summaries.day": "keeps what happened on a day or in a week",
     # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
     "night.undo": "`/summary undo-night` and `carina summary undo-night`",
-    # Upkeep while nobody talks: `tests/service/test_dreams.py` kills the service at the first two,
-    # `tests/bot/test_dream_kills.py` the program at a run and its undoing, and both at every statement.
+    # Upkeep while nobody talks: `tests/service/test_dreams.py` kills the service at the call, the writes of jobs and a
+    # run, `tests/bot/test_dream_kills.py` the program at a run, its undoing, its refusal and what people decide, and
+    # a run and its undoing at every statement.
     "dreams.model": "asks what to make of entries",
     "dreams.store": "does what was thought out",
     "evaluations.keep": "keeps how a talk went; one that was lost is judged again",

@@ -1,6 +1,8 @@
 """`/dream` on Discord and `carina dream` beside a running service: what was tidied is told to whom it may be."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from tests.service.asking import refused, rows
 from tests.service.test_archive import kept, started
 from tests.service.test_schedule import eventually
+from tests.service.towns import Town
 from tests.wire.model import Answer
 
 TWICE = ("Tom, the stork, is back", "Tom the stork is back")
@@ -112,3 +115,44 @@ async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_resta
         await eventually(lambda: t.olga.direct.from_bot[-1].buttons == [], "the card has no buttons any more")
         assert t.olga.direct.from_bot[-1].text.startswith("✓ I use it from now on")
         assert t.general.from_bot == []
+
+
+RUN = """INSERT INTO dream_runs (id, at, outcome)
+         VALUES ('drm_1', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-91 days'), 'done')"""
+OVER = "UPDATE sessions SET ended = 1, what = 'greeting'"
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize(
+    ("point", "job", "statement", "left", "done"),
+    [
+        ("dreams.retain", "dream", RUN, "SELECT count(*) FROM dream_runs WHERE id = 'drm_1'", (1, 0)),
+        ("evaluations.keep", "feedback.sessions", OVER, "SELECT count(*) FROM session_evaluations", (0, 1)),
+    ],
+)
+async def test_a_death_in_other_upkeep_is_made_good_by_the_next_run(
+    tmp_path: Path, point: str, job: str, statement: str, left: str, done: tuple[int, int], side: str
+) -> None:
+    async with started(tmp_path) as t:
+        t.model.default = lambda request: Answer("{}" if "quoted" in request.system else "Hello.")
+        await t.ask(t.olga, t.olga.direct, "hello")
+        await t.service.stop()
+        change(t, statement)
+        t.service.environment["CARINA_FAULT"] = f"{point}:{side}"
+        await t.service.start()
+        await t.service.run("jobs", "run", job)
+        assert await t.service.ended() < 0
+        assert rows(t, left) == [(done[side == "after"],)]
+        del t.service.environment["CARINA_FAULT"]
+        change(
+            t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL"
+        )  # its lease is over
+        await t.service.start()
+        await eventually(lambda: rows(t, left) == [(done[1],)], f"{job} is done")
+
+
+def change(t: Town, statement: str) -> None:
+    """Change what the program, which is not running, has stored."""
+    (path,) = t.service.home.glob("constellations/*/carina.db")
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute(statement)

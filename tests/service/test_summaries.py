@@ -77,7 +77,7 @@ def edit(t: Town, *statements: str) -> None:
 
 YESTERDAY = "UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-1 day')"
 IDLE = "UPDATE agent_presence SET active = 0"
-DAYS = "summary.constellation"
+DAYS, AGENTS_JOB = "summary.constellation", "summary.agents"
 
 
 def job(t: Town, identifier: str) -> tuple[object, object]:
@@ -136,6 +136,23 @@ async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: P
         assert rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'") == [
             (2 if fault == "summaries.day:before" else 1,)
         ]
+
+
+@pytest.mark.parametrize("fault", ["summaries.agent:before", "summaries.agent:after"])
+async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
+    async with started(tmp_path) as t:
+        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
+        await t.service.stop()
+        edit(t, IDLE)
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        await t.service.run("jobs", "run", AGENTS_JOB)
+        await t.service.ended()
+        del t.service.environment["CARINA_FAULT"]
+        edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
+        await t.service.start()
+        await until(lambda: job(t, AGENTS_JOB)[0], 30, what="the job")
+        assert rows(t, "SELECT summary FROM agent_summaries") == [("They spoke of the fence.",)]
 
 
 @pytest.mark.parametrize("fault", ["", "night.undo:before", "night.undo:after"])
