@@ -26,7 +26,7 @@ from memory import groups, inbox, messages, outbox
 from memory.audience import OWNER, Scope
 from memory.constellation import Constellations
 from memory.database import Rows
-from memory.ids import ConstellationId
+from memory.ids import ConstellationId, InboxId, TurnId
 from memory.inbox import InRow
 from memory.requests import Status, Verdict
 from sources.terminal import (
@@ -74,8 +74,8 @@ class Chat:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
 
         {"kind": "History", "speaker", "text"} a line from before; {"kind": "Listening"} from here on it is live;
-        {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle"} nothing more is on its way;
-        and what `sources.terminal.to_data` gives.
+        {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle", "answered"} a turn has ended and
+        all it said was shown, with the external ids of what it answered; and what `sources.terminal.to_data` gives.
         """
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         for line in await self._history(history):
@@ -89,9 +89,19 @@ class Chat:
                 shown = await queue.get()
                 if shown["kind"] == "Ended":
                     await self._router.delivered(PLACE.id)
-                    queue.put_nowait({"kind": "Idle"})
+                    queue.put_nowait({"kind": "Idle", "answered": await self._answered(shown["turn"])})
                     continue
                 yield shown
+
+    async def _answered(self, turn: TurnId) -> list[str]:
+        """External ids of what a turn answered; of the row that no turn was made of, where it has that row's id."""
+
+        def read(rows: Rows) -> list[str]:
+            alone = inbox.get(rows, InboxId(turn))
+            return [each.external_id for each in (*inbox.of_turn(rows, turn), *([alone] if alone else ()))]
+
+        async with self._constellations.use(self._house) as database:
+            return await database.read(read)
 
     async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
         """Say something and give what answers it, as `chat` does, then {"kind": "Idle"}.
@@ -204,9 +214,7 @@ def _watch(event: TurnEvent, queue: asyncio.Queue[dict[str, Any]]) -> None:
     match event:
         case TextChunk():
             queue.put_nowait({"kind": "Stream", "text": event.text})
-        case Complete():
-            queue.put_nowait({"kind": "Ended"})
-        case Failed(again=False):
-            queue.put_nowait({"kind": "Ended"})
+        case Complete() | Failed(again=False):
+            queue.put_nowait({"kind": "Ended", "turn": event.turn})
         case _:
             pass

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -138,6 +138,23 @@ async def _shown(replies: AsyncGenerator[dict[str, Any], None], show: Callable[[
     return False
 
 
+class _Answered:
+    """What was answered in a chat: an end of other work, left by an earlier service, is not taken for it."""
+
+    def __init__(self) -> None:
+        self._ids = set[str]()
+        self._more = asyncio.Event()
+
+    def add(self, ids: Iterable[str]) -> None:
+        self._ids.update(ids)
+        self._more.set()
+
+    async def wait(self, waited: str) -> None:
+        while waited not in self._ids:
+            self._more.clear()
+            await self._more.wait()
+
+
 async def interactive(config: Config) -> None:
     """Pass lines on until the input ends; piped lines wait for the answer to the one before."""
     console = Console(highlight=False, no_color=config.no_color or None)
@@ -149,20 +166,20 @@ async def interactive(config: Config) -> None:
 
 async def _converse(line: Line, view: ChatView, config: Config) -> None:
     async with asyncio.TaskGroup() as tasks:
-        idle = asyncio.Event()
-        listening = asyncio.Event()
-        showing = tasks.create_task(_show(line, view, idle, listening), name="chat view")
+        answered, listening = _Answered(), asyncio.Event()
+        showing = tasks.create_task(_show(line, view, answered, listening), name="chat view")
         await listening.wait()
         view.greet(_greeting(config))
         view.ask()
         try:
-            await _pass_lines(line, view, idle, wait=not streams.typed())
+            await _pass_lines(line, view, None if streams.typed() else answered)
         finally:
             showing.cancel()
             view.close()  # also after an error: a spinner hides the cursor
 
 
-async def _pass_lines(line: Line, view: ChatView, idle: asyncio.Event, *, wait: bool) -> None:
+async def _pass_lines(line: Line, view: ChatView, answered: _Answered | None) -> None:
+    """Say line after line; with `answered` not before the one before was answered."""
     lines = _read_lines()
     while (text := await lines.get()) is not _END:
         view.typed()
@@ -171,7 +188,7 @@ async def _pass_lines(line: Line, view: ChatView, idle: asyncio.Event, *, wait: 
             continue
         match understood(text.rstrip("\n")):
             case Say(said):
-                await _pass_on(said, line, view, idle, wait=wait)
+                await _pass_on(said, line, view, answered)
             case Help():
                 view.note(HELP)
                 view.ask()
@@ -182,15 +199,14 @@ async def _pass_lines(line: Line, view: ChatView, idle: asyncio.Event, *, wait: 
                 return
 
 
-async def _pass_on(text: str, line: Line, view: ChatView, idle: asyncio.Event, *, wait: bool) -> None:
-    idle.clear()
+async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered | None) -> None:
     done = await line.say(text)
     if answer := done.get("answer"):
         view.show(Said("", answer))
     if answer and not done["goes_on"]:
         view.ask()
-    elif wait:
-        await idle.wait()
+    elif answered is not None:
+        await answered.wait(done.get("request") or done["id"])
 
 
 def _read_lines() -> asyncio.Queue[str]:
@@ -210,13 +226,13 @@ def _read_lines() -> asyncio.Queue[str]:
     return lines
 
 
-async def _show(line: Line, view: ChatView, idle: asyncio.Event, listening: asyncio.Event) -> None:
+async def _show(line: Line, view: ChatView, answered: _Answered, listening: asyncio.Event) -> None:
     async for shown in line.shown:
         match shown["kind"]:
             case "Listening":
                 listening.set()
             case "Idle":
-                idle.set()
+                answered.add(shown["answered"])
                 view.ask()
             case "Stream":
                 view.stream(shown["text"])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.app import App, build
+from bot.chat import ONCE
 from bot.config import load_config
 from bot.policy import Approver
 from sources.terminal import PERSON
@@ -53,7 +54,7 @@ async def test_what_is_said_is_answered_and_remembered_over_a_restart(tmp_path: 
     async with service(tmp_path) as app:
         shown = await told(app, "remember that my dentist is on Elm Street")
         assert len(answers(shown[1])) == 1
-        assert shown[1][-1] == {"kind": "Idle"}
+        assert shown[1][-1] == {"kind": "Idle", "answered": [f"terminal-{id(app)}-0"]}
     async with service(tmp_path) as app:
         shown = await told(app, "where is my dentist?")
         assert "Elm Street" in answers(shown[1])[0]
@@ -86,6 +87,18 @@ async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
         shown = await told(app, "hello")
         await asyncio.wait_for(listening, 10)
         assert first == answers(shown[1]) != []
+
+
+async def test_the_end_of_other_work_is_not_the_answer_to_what_was_said_meanwhile(tmp_path: Path) -> None:
+    async with service(tmp_path) as app, aclosing(app.chat.chat()) as chat, asyncio.timeout(20):
+        assert (await anext(chat))["kind"] == "Listening"
+        await app.chat.say("remember that my cat is called Bolt", f"{ONCE}1")
+        await app.chat.say("what is my cat called?", "terminal-2")
+        shown = [await anext(chat)]
+        while shown[-1].get("answered") != ["terminal-2"]:
+            shown.append(await anext(chat))
+        assert [each["answered"] for each in shown if each["kind"] == "Idle"] == [[f"{ONCE}1"], ["terminal-2"]]
+        assert len(answers(shown)) == 2
 
 
 async def test_what_was_answered_with_nobody_there_is_shown_to_the_next_who_comes(tmp_path: Path) -> None:

@@ -1,9 +1,16 @@
 """`carina chat --once` beside others: every command prints its own answer, whoever's service gives it."""
 
+import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
+from rich.console import Console
+
+from bot.cli.chatting import Line, _Answered, _pass_on
+from sources.screen import ChatView
 from tests.bot.test_cli import carina, environment
 
 
@@ -30,3 +37,28 @@ def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -
     after = carina(tmp_path, "chat", "--once", "what is my key 3?")
     assert "V3" in after.stdout
     assert "I'll remember" not in after.stdout
+
+
+async def test_a_piped_line_is_not_over_with_the_end_of_other_work() -> None:
+    answered, ended = _Answered(), asyncio.Event()
+
+    async def say(_text: str) -> dict[str, Any]:
+        return {"id": "mine"}
+
+    async def pass_on() -> None:
+        await _pass_on("hello", Line(nothing(), say), ChatView(Console()), answered)
+        ended.set()
+
+    passing = asyncio.create_task(pass_on())
+    for ids in ((), ("left by an earlier service",)):
+        answered.add(ids)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not ended.is_set()
+    answered.add(["mine"])
+    await asyncio.wait_for(passing, 10)
+
+
+async def nothing() -> AsyncGenerator[dict[str, Any], None]:
+    return
+    yield {}

@@ -165,6 +165,7 @@ async def test_undisturbed_it_is_thought_out_by_a_reader_alone(
 ) -> None:
     """Neither is the past replayed by the writer, nor does Loro travel, which would hold up every thread."""
     threads = list[str]()
+
     def noted(*arguments: Any) -> Past:
         threads.append(threading.current_thread().name)
         return past_of(*arguments)

@@ -118,8 +118,8 @@ class Life:
 
 
 @contextlib.asynccontextmanager
-async def living(home: Home, *arguments: str, **variables: str) -> AsyncIterator[Life]:
-    """A process on a home for as long as the block lasts; what still runs then is killed."""
+async def living(home: Home, *arguments: str, typed: str = "", **variables: str) -> AsyncIterator[Life]:
+    """A process on a home for as long as the block lasts; what still runs then is killed. `typed` is its input."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -127,11 +127,14 @@ async def living(home: Home, *arguments: str, **variables: str) -> AsyncIterator
         *arguments,
         cwd=home.folder,
         env=home.variables(variables),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=2**24,
     )
+    assert process.stdin is not None
+    process.stdin.write(typed.encode())
+    process.stdin.write_eof()
     life = Life(process)
     try:
         yield life

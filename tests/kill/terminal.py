@@ -1,4 +1,4 @@
-"""The same at the terminal: a chat that is killed, and one that comes after it."""
+"""The same at the terminal: a command that asks and is killed, and a chat that comes after it."""
 
 import asyncio
 import itertools
@@ -34,12 +34,12 @@ class Chatted:
 
 
 async def chat(folder: Path, model: ModelServer, fault: str) -> Chatted:
-    """A chat that dies at the fault, or ends when there is none, and a second one after it."""
+    """A command that dies at the fault, or ends when there is none; then a chat, which shows what that never told."""
     home = Home(folder / f"chat-{next(NUMBERS)}", "", {**model.environment(), "CARINA_MODEL": "openai:scripted"})
     wrong: list[str] = []
     shown: list[str] = []
-    for text, armed in ((FIRST, fault), (SECOND, "")):
-        async with living(home, "chat", "--once", text, CARINA_FAULT=armed) as life:
+    for arguments, typed, armed in ((("chat", "--once", FIRST), "", fault), (("chat",), f"{SECOND}\n", "")):
+        async with living(home, *arguments, typed=typed, CARINA_FAULT=armed) as life:
             code = await life.end()
         shown.append(life.said)
         if code != (KILLED if armed else 0):
