@@ -24,6 +24,7 @@ from memory.ids import BlockId, PersonId
 from memory.merging import write_seen
 from memory.parts import Amends
 from memory.past import Archive, Past, past_of
+from memory.uncollected import uncollected
 from memory.weave import Plan
 
 
@@ -360,7 +361,8 @@ def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it
             _require_any(not amends.empty, what, amends.kept)
             plans.append(_amended(document, amends))
         else:
-            plan = past.weave.taken_back(numbers)
+            with uncollected():
+                plan = past.weave.taken_back(numbers)
             _require_any(bool(plan.splices), what)
             document.splice(plan.splices)
             plans.append(plan)

@@ -12,6 +12,7 @@ from memory.packing import pack
 from memory.past import Archive
 from memory.warm_blocks import OpenBlock
 
+_ALL = Writer("*")
 _PEER_BITS = 63  # SQLite's integers are signed
 
 
@@ -73,10 +74,26 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
 
 
 def peer_of(tx: Tx, block: BlockId, writer: Writer) -> int:
-    """The writer's own Loro peer in this block, given once."""
-    row = tx.one("SELECT peer FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, writer))
-    if row is not None:
-        return int(row["peer"])
+    """The writer's own Loro peer in this block, given once; or the one that all share since the block got long."""
+    row = tx.one(
+        "SELECT peer FROM memory_block_writers WHERE block_id = ? AND writer IN (?, ?) "
+        "ORDER BY writer = ? DESC LIMIT 1",
+        (block, writer, _ALL, _ALL),
+    )
+    return _new_peer(tx, block, writer) if row is None else int(row["peer"])
+
+
+def share_peer(tx: Tx, block: BlockId) -> None:
+    """Let all writers of a block act as one peer from now on, since its document has to be cut some time.
+
+    Loro 1.17 cuts no history in which two peers have changes on both sides of the cut: it goes back to where the
+    second one began. Whoever made a change is in its message.
+    """
+    if tx.one("SELECT 1 FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, _ALL)) is None:
+        _new_peer(tx, block, _ALL)
+
+
+def _new_peer(tx: Tx, block: BlockId, writer: Writer) -> int:
     while True:  # until the number is one that no other writer of the block has
         peer = secrets.randbits(_PEER_BITS)
         values: dict[str, Value] = {"block_id": block, "writer": writer, "peer": peer}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory.block_rows import archived_up_to, insert_archive
+from memory.block_rows import archived_up_to, insert_archive, share_peer
 from memory.changes import played
 from memory.clock import to_text
 from memory.database import Tx
@@ -45,6 +45,9 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     if oldest is not None:
         sql = "DELETE FROM memory_block_archives WHERE block_id = ? AND newest_at < ?"
         tx.run(sql, (opened.id, to_text(oldest)))
+    # Long before it has to be cut, so that what stays then was written by one peer.
+    if oldest is not None or document.version - base.version > limits.changes // 2 or len(whole) > limits.size // 2:
+        share_peer(tx, opened.id)
     too_long = document.version - base.version > limits.changes or len(whole) > limits.size
     if not too_long and oldest is None:
         return whole, base

@@ -19,6 +19,7 @@ from memory.document import BlockDocument, blob_digest
 from memory.errors import BlockCorrupt, Refused
 from memory.packing import pack, unpack
 from memory.parts import Held, Parts
+from memory.uncollected import uncollected
 from memory.weave import Weave
 
 
@@ -56,12 +57,14 @@ class Past:
     @cached_property
     def weave(self) -> Weave:
         """Everything that ever stood there; raises BlockCorrupt when the changes do not fit together."""
-        return Weave(self.start, self.text, self.steps)
+        with uncollected():
+            return Weave(self.start, self.text, self.steps)
 
     @cached_property
     def parts(self) -> Parts | None:
         """The same of every part of a structured block by itself; None of a text. Raises BlockCorrupt."""
-        return None if self.held is None else Parts(self.start, self.steps, self.held)
+        with uncollected():
+            return None if self.held is None else Parts(self.start, self.steps, self.held)
 
     def rewoven(self) -> "Past":
         """The same with its weave, or its parts, made here and now, on the thread that may take the time."""
@@ -102,6 +105,7 @@ class Past:
         return self.steps[: bisect_right(self.steps, version, key=lambda step: step.change.seq)]
 
 
+@uncollected()
 def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     """The past of a document and of its archives, oldest first; the way back ends at the first that is no good."""
     past = replace(own_past(document), held=document.look(parts_of))

@@ -43,7 +43,7 @@ async def _fill(constellations: Constellations, house: ConstellationId, count: i
     """An agent and a job in turn write and replace lines of one block, which keeps about the same length."""
     words, drawn = Words(5), random.Random(7)
     made = NewBlock(
-        _AGENT, "notes", "Notes.", PUBLIC, Trust.AGENT, type=BlockType.WORKING, char_limit=2 * _LENGTH,
+        _AGENT, "notes", "Notes.", PUBLIC, Trust.AGENT, type=BlockType.WORKING, char_limit=1_000_000,
         content="".join(f"{_line(words)}\n" for _ in range(_LENGTH // 70)),
     )  # fmt: skip
     begun = utc_now() - timedelta(days=30)
@@ -100,7 +100,7 @@ def _acts(past: Remembering, count: int) -> dict[str, Callable[[], Awaitable[Any
         "rollback by 100": lambda: past.rollback(owner, "notes", count - 100),
         "undo": lambda: past.undo(owner, "notes"),
         "revert of a job's last 200": lambda: past.revert(owner, "notes", _JOB, str(count - 1_000)),
-        "revert of all of a job's": lambda: past.revert(owner, "notes", _JOB, ""),
+        "revert of all of an agent's": lambda: past.revert(owner, "notes", agent_writer(_AGENT), ""),
     }
 
 
