@@ -221,6 +221,14 @@ def place(rows: Rows, identifier: PlaceId) -> Heard | None:
     return Heard(PlaceId(row["id"]), row["kind"], row["name"], Audience(row["audience"]), within)
 
 
+def direct_place(rows: Rows, person: PersonId) -> Heard | None:
+    """Where somebody was last heard alone; None when they never wrote directly."""
+    sql = """SELECT p.id FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m
+             WHERE m.place_id = p.id AND m.person_id = ? AND m.role = 'user') ORDER BY p.heard_at DESC LIMIT 1"""
+    row = rows.one(sql, (person,))
+    return None if row is None else place(rows, PlaceId(row["id"]))
+
+
 def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Heard]:
     """The places that the scope may know of; those heard of last come first."""
     condition, parameters = scope.sql("audience")

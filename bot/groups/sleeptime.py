@@ -21,7 +21,7 @@ from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.blocks import BlockType
 from memory.clock import from_text, to_text
 from memory.database import Rows, Tx
-from memory.ids import GroupId, PlaceId, place_source
+from memory.ids import GroupId, PersonId, PlaceId, place_source
 from memory.talk import Spoken
 from scheduler.due import Quiet
 
@@ -74,8 +74,8 @@ def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pred
     checked = _moment(state.get("checked"))
     if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
         return Tick(due=False)
-    place = PlaceId(settings.place)
-    facts = _facts(tx, found, settings, state, now)
+    place = _place(tx, PlaceId(settings.place))
+    facts = _facts(tx, found, settings, state, (now, _scope(tx, place)))
     fired = [] if checked is None else holding(settings.triggers, facts, predicates)
     if fired and _is_quiet(settings, fired, zone, now):
         return Tick(due=False)  # nothing is noted: what holds still holds when the quiet hours end
@@ -96,17 +96,33 @@ def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datet
     return Quiet(begin, end, zone).until(now) is not None
 
 
+def _place(rows: Rows, place: PlaceId) -> PlaceId:
+    """A place that is named by its person ("discord:user:1") as it is known: their direct messages."""
+    person = _person_of(place)
+    known = None if person is None else inbox.direct_place(rows, person)
+    return place if known is None else known.id
+
+
+def _person_of(place: PlaceId) -> PersonId | None:
+    source, _, rest = place.partition(":")
+    return PersonId(f"{source}:{rest.removeprefix('user:')}") if rest.startswith("user:") else None
+
+
 def _scope(rows: Rows, place: PlaceId) -> Scope:
     """Who hears what is said in the place where the group acts."""
-    known = inbox.place(rows, place)
+    known, person = inbox.place(rows, place), _person_of(place)
     if known is not None:
         return Scope(known.audience, frozenset(known.within))
+    if person is not None:
+        return Scope(person_audience(person))  # they never wrote there
     return Scope(OWNER if place_source(place) == "terminal" else PUBLIC)  # nobody knows yet who reads there
 
 
-def _facts(rows: Rows, found: Team, settings: Sleeptime, state: Mapping[str, Any], now: datetime) -> Facts:
+def _facts(
+    rows: Rows, found: Team, settings: Sleeptime, state: Mapping[str, Any], here: tuple[datetime, Scope]
+) -> Facts:
+    now, scope = here
     since = _moment(state.get("since")) or now
-    scope = _scope(rows, PlaceId(settings.place))
     spoken = talk.spoken_since(rows, min(since, now - _TALK), scope, _READ)
     fired = {name: from_text(at) for name, at in state.get("fired", {}).items()}
     above = frozenset(state.get("above", ()))
