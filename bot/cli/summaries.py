@@ -44,6 +44,11 @@ def add_summaries(app: typer.Typer, administer: Administer) -> None:
         """Show what happened on days and in weeks."""
         administer(told("summary.constellation", _NOTHING, of=of, count=count), as_json)
 
+    @group.command("dream")
+    def dream(as_json: Json = False) -> None:
+        """Show what tidying the long-term memory did lately; the same as `carina dream report`."""
+        administer(told("dream.report", "Memory has not been tidied yet."), as_json)
+
     _add_nights(group, administer)
 
 

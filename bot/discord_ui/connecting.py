@@ -118,7 +118,7 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_house(tree, desks.desk, desks.operations, desks.approvals.people)
     install_agent(tree, desks.household.staff)
     install_outbox(tree, desks.outbox)
-    install_summaries(tree, desks.summaries, settings)
+    install_summaries(tree, desks.summaries, desks.dreams, settings)
     install_dreams(tree, desks.dreams, settings)
 
 

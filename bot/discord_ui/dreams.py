@@ -19,7 +19,7 @@ Command: TypeAlias = app_commands.Command[Any, ..., None]
 def install_dreams(tree: app_commands.CommandTree[Any], dreams: Dreams, settings: DiscordSettings) -> None:
     """Put the commands into the tree."""
     group = app_commands.Group(name="dream", description="Tidying the long-term memory while nobody talks")
-    group.add_command(_report(dreams, settings))
+    group.add_command(report_command(dreams, settings, "report", "What the newest run did, and what it left"))
     _add_acts(group, dreams)
     _add_waiting(group, dreams, settings)
     tree.add_command(group)
@@ -50,8 +50,10 @@ def _buttons(dreams: Dreams, settings: DiscordSettings) -> type[discord.ui.Dynam
     return Decide
 
 
-def _report(dreams: Dreams, settings: DiscordSettings) -> Command:
-    @app_commands.command(name="report", description="What the newest run did, and what it left")
+def report_command(dreams: Dreams, settings: DiscordSettings, name: str, description: str) -> Command:
+    """The report as a command of that name; `/summary` has it as well."""
+
+    @app_commands.command(name=name, description=description)
     async def command(interaction: Interaction) -> None:
         if await defer(interaction):
             await answer(interaction, _reported(dreams, await asker_of(interaction, settings)), file_name="dream.md")

@@ -8,6 +8,8 @@ from discord import app_commands
 from bot.desk import Asker
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of, asker_of
+from bot.discord_ui.dreams import report_command
+from bot.dreams.desk import Dreams
 from bot.nights import LASTING
 from bot.remembering import Asking
 from bot.summaries import Of, Summaries, summary_lines
@@ -25,11 +27,14 @@ _NIGHT = "The date on which it began, as 2026-11-22; without it last night"
 _NOTHING = "Nothing was summarised yet that you may know here."
 
 
-def install_summaries(tree: app_commands.CommandTree[Any], summaries: Summaries, settings: DiscordSettings) -> None:
+def install_summaries(
+    tree: app_commands.CommandTree[Any], summaries: Summaries, dreams: Dreams, settings: DiscordSettings
+) -> None:
     """Put the commands into the tree."""
     group = app_commands.Group(name="summary", description="Earlier talk, agents, days and nights in short")
     for make in (_conversation, _agent, _constellation, _night, _undo):
         group.add_command(make(summaries, settings))
+    group.add_command(report_command(dreams, settings, "dream", "What tidying the long-term memory did lately"))
     tree.add_command(group)
 
 

@@ -21,7 +21,10 @@ from tests.memory.dying import GUILD
 from tests.memory.parts import ANN, NOON, STAR
 
 ROOT = Path(__file__).parents[2]
-TABLES = ("archival_entries", "dream_runs", "dream_items", "dream_tallies", "dream_marks", "dream_changes")
+TABLES = (
+    *("archival_entries", "dream_runs", "dream_items", "dream_tallies", "dream_marks", "dream_changes"),
+    "graph_triples",
+)
 
 
 def content(path: Path) -> dict[str, list[dict[str, Any]]]:
@@ -70,6 +73,7 @@ def test_a_run_and_its_undoing_that_die_at_any_statement_have_not_happened(tmp_p
     after = content(tmp_path / f"tidy_{statements['tidy']}.db")
     undone = content(tmp_path / f"undo_{statements['undo']}.db")
     assert shape(after) != shape(before)
+    assert len(after["graph_triples"]) == 2, "of the source, and of what it was merged into"
     assert undone["archival_entries"] == before["archival_entries"]
     for statement in range(1, statements["tidy"]):
         assert content(tmp_path / f"tidy_{statement}.db") == before, statement

@@ -13,19 +13,22 @@ from typing import Any
 from memory import archival, dreams
 from memory.audience import Audience, Scope
 from memory.database import Tx, connect
-from memory.dreams import Merge, Pass, Plan, Refine, Retire
+from memory.dreams import Linked, Merge, Pass, Plan, Refine, Retire
+from memory.graph import Entity, Kind, Triple
 from tests.memory.parts import NOON, STAR
 
 GUILD = Audience("guild:discord:1")
 
 
 def tidy(tx: Tx) -> None:
-    """Everything that a run can do: two entries become one, one is noise, one is refined."""
+    """Everything that a run can do: two entries become one with what they say, one is noise, one is refined."""
     fourth, third, second, first = archival.latest(tx, STAR, Scope(GUILD))
     merge = Merge(Pass.CONSOLIDATION, (first, second), first.content, "", ())
     retire, refine = Retire(Pass.CONSOLIDATION, third), Refine(Pass.CONSOLIDATION, fourth, "food", ("tea",))
+    ann, tram = Entity("Ann", Kind.PERSON), Entity("tram 71", Kind.THING)
+    linked = Linked(Pass.ENTITIES, second, (Triple(ann, "goes by", tram),))
     mark = dreams.Mark(Pass.CONSOLIDATION, dreams.kin_of(first).part, 9)
-    dreams.apply(tx, Plan((merge, retire, refine), (mark,), (fourth,), ("something was left",)), NOON)
+    dreams.apply(tx, Plan((merge, retire, refine, linked), (mark,), (fourth,), ("something was left",)), NOON)
 
 
 def undo(tx: Tx) -> None:

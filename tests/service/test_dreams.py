@@ -28,6 +28,7 @@ async def test_what_was_tidied_is_told_to_whom_it_may_be_and_taken_back(tmp_path
         (done,) = json.loads(out)
         assert done["text"] == "2 entries retired, 1 made."
         assert "stork" in (await t.olga.command("dream report")).text
+        assert (await t.olga.command("summary dream")).text == (await t.olga.command("dream report")).text
         assert "stork" in (await t.ana.command("dream report", None, t.general)).text
         refused(await t.ana.command("dream undo", None, t.general), "may")
         assert "is undone" in (await t.olga.command("dream undo")).text
