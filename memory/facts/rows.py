@@ -20,7 +20,7 @@ Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
 
 _LABELS = {
     Category.PREFERENCE: "Preference",
-    Category.PATTERN: "Project",
+    Category.PATTERN: "Codebase",
     Category.HABIT: "Habit",
     Category.LESSON: "Lesson",
 }

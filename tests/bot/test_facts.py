@@ -116,7 +116,7 @@ async def test_what_a_tool_brings_from_outside_is_learned_as_far_as_it_is_truste
         await service.heard(said("and?", 2))
     assert (fact.text, fact.trust, fact.person) == ("uses PixiJS v8 for rendering", Trust.WEB, ANN.id)
     assert shown(newest(service.model.requests[2])) == [
-        "- Project: uses PixiJS v8 for rendering [from somebody who is not approved, or the web]"
+        "- Codebase: uses PixiJS v8 for rendering [from somebody who is not approved, or the web]"
     ]
 
 
