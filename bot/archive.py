@@ -26,7 +26,7 @@ from memory.errors import EntryNotFound, Refused
 from memory.faults import commit_point
 from memory.following import forget_words
 from memory.ids import ConstellationId, PlaceId
-from memory.search import Hit, Nearness, Query, search
+from memory.search import Domain, Hit, Nearness, Query, search
 from memory.widening import require_widening_entry, widen_entry
 from sources.terminal import PERSON
 
@@ -69,6 +69,15 @@ class Archive:
     async def show(self, asker: Asker, label: str, agent: str = "") -> Entry:
         """One entry, by its label or id. Raises UserError."""
         return await self._read(agent, lambda rows, found: _entry(rows, found, label, asker.scope))
+
+    async def find(self, asker: Asker, text: str, agent: str = "", limit: int = 8) -> list[Hit]:
+        """The entries that fit a text best, as far as the asker may know them. Raises UserError."""
+        meaning, domains = await self.meaning(text), frozenset[Domain]({"archival"})
+
+        def look(rows: Rows, of: Agent) -> list[Hit]:
+            return search(rows, Query(text, of.id, domains, limit=limit, meaning=meaning), asker.scope).hits
+
+        return await self._read(agent, look)
 
     async def add(self, asker: Asker, trust: Trust, content: str, label: str = "", agent: str = "") -> Entry:
         """Store an entry, as words of the asker, for those who hear answers to them alone. Raises UserError."""

@@ -1,14 +1,14 @@
 """`/remind`, `/tasks`, `/events` and `/quiet`, and the buttons under reminders. All answers are seen by one person."""
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import discord
 from discord import app_commands
 
 from bot.agenda import Agenda
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import Door
 from bot.planning import Plan
@@ -23,13 +23,15 @@ from sources.discord.settings import DiscordSettings
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 
+_YEAR = 366  # days of events that are suggested
+
 
 def install_agenda(tree: app_commands.CommandTree[Any], agenda: Agenda, settings: DiscordSettings) -> None:
     """Put the commands into the tree, and have buttons heard, also of what was said before a restart."""
     remind = app_commands.Group(name="remind", description="Being told something at a time")
     remind.add_command(_remind_me(agenda, settings))
     remind.add_command(_reminders(agenda, settings))
-    remind.add_command(_cancel(agenda))
+    remind.add_command(_cancel(agenda, settings))
     tree.add_command(remind)
     tasks = app_commands.Group(name="tasks", description="What you want to do")
     tasks.add_command(_add(agenda, settings))
@@ -107,7 +109,7 @@ def _reminders(agenda: Agenda, settings: DiscordSettings) -> Command:
     return command
 
 
-def _cancel(agenda: Agenda) -> Command:
+def _cancel(agenda: Agenda, settings: DiscordSettings) -> Command:
     @app_commands.command(name="cancel", description="Take a reminder back, with its repetitions")
     @app_commands.describe(reminder="Its number, as /remind list shows it")
     async def command(interaction: Interaction, reminder: app_commands.Range[str, 1, 20]) -> None:
@@ -115,6 +117,11 @@ def _cancel(agenda: Agenda) -> Command:
             number = int(reminder) if reminder.isdecimal() else 0
             await answer(interaction, agenda.press(number, "cancel", approver_of(interaction, "command")))
 
+    async def known(interaction: Interaction) -> list[tuple[str, str]]:
+        scope = (await asker_of(interaction, settings)).scope
+        return _numbered(await agenda.reminders(approver_of(interaction, "command"), scope))
+
+    suggests(command, "reminder", known)
     return command
 
 
@@ -155,7 +162,18 @@ def _end(agenda: Agenda, settings: DiscordSettings, name: str, description: str,
             who = approver_of(interaction, "command")
             await answer(interaction, agenda.end_task(task, who, scope, status=status))
 
+    async def known(interaction: Interaction) -> list[tuple[str, str]]:
+        scope = (await asker_of(interaction, settings)).scope
+        return _numbered(await agenda.tasks(approver_of(interaction, "command"), scope))
+
+    suggests(command, "task", known)
     return command
+
+
+def _numbered(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """What lists show, each line by the number at its end."""
+    cut = [line.removeprefix("- ").rstrip("`").rpartition(" `") for line in lines]
+    return [(number, words) for words, _, number in cut if number.isdecimal()]
 
 
 def _quiet(agenda: Agenda) -> Command:
@@ -221,4 +239,9 @@ def _events(agenda: Agenda, settings: DiscordSettings) -> app_commands.Group:
             scope = (await asker_of(interaction, settings)).scope
             await answer(interaction, agenda.cancel_event(event, approver_of(interaction, "command"), scope))
 
+    async def known(interaction: Interaction) -> list[tuple[str, str]]:
+        scope = (await asker_of(interaction, settings)).scope
+        return _numbered(await agenda.events(approver_of(interaction, "command"), scope, _YEAR))
+
+    suggests(cancel, "event", known)
     return group

@@ -1,7 +1,7 @@
 """Answering interactions: promised within Discord's three seconds, seen by who asked alone, long texts as a file."""
 
 import io
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
 import discord
@@ -12,6 +12,9 @@ from bot.errors import UserError
 from sources.discord.link import REFUSED
 
 Interaction: TypeAlias = discord.Interaction[Any]
+
+Suggest: TypeAlias = Callable[[Interaction], Awaitable[Iterable[tuple[str, str]]]]
+"""Finds what can be chosen: pairs of a value and the words that stand for it."""
 
 LONGEST = 1_900
 """Characters of an answer; what is longer goes into a file."""
@@ -60,6 +63,22 @@ def suggested(found: Iterable[tuple[str, str]], typed: str) -> list[app_commands
     """What Discord offers while somebody types: of pairs of value and words, those that fit, as many as it takes."""
     fitting = [(value, words) for value, words in found if typed.casefold() in f"{value} {words}".casefold()]
     return [app_commands.Choice(name=words[:_NAME] or value, value=value) for value, words in fitting[:_CHOICES]]
+
+
+def suggests(
+    command: app_commands.Command[Any, ..., None],
+    option: str,
+    find: Suggest,
+) -> None:
+    """Have an option suggest pairs of value and words while somebody types; nothing where they may not see them."""
+
+    async def choices(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
+        try:
+            return suggested(await find(interaction), typed)
+        except UserError:
+            return []
+
+    command.autocomplete(option)(choices)
 
 
 async def answer(interaction: Interaction, work: Awaitable[str], *, file_name: str = "answer.md") -> None:

@@ -1,4 +1,4 @@
-"""`/archival list|show|add|delete|widen` and `/context`: long-term entries; what an agent is shown in this place."""
+"""`/archival list|search|show|add|delete|widen` and `/context`: long-term entries; what an agent sees in a place."""
 
 import re
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from bot.remembering_text import widened_text
 from memory.archival import Entry
 from memory.audience import Scope
 from memory.ids import PlaceId
+from memory.search import Hit
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
 from sources.discord.places import place_id
@@ -36,6 +37,7 @@ def install_archive(tree: Tree, archive: Archive, settings: DiscordSettings) -> 
     """Put the commands into the tree."""
     group = app_commands.Group(name="archival", description="What I keep for the long term")
     group.add_command(_list(archive, settings))
+    group.add_command(_search(archive, settings))
     group.add_command(_show(archive, settings))
     group.add_command(_add())
     group.add_command(_delete(archive, settings))
@@ -63,6 +65,30 @@ def _list(archive: Archive, settings: DiscordSettings) -> Command:
             await answer(interaction, words(await asker_of(interaction, settings), limit), file_name="archival.md")
 
     return command
+
+
+def _search(archive: Archive, settings: DiscordSettings) -> Command:
+    async def words(asker: Asker, text: str, limit: int) -> str:
+        lines = [f"- {hit_line(hit)}" for hit in await archive.find(asker, text, limit=limit)]
+        return "\n".join(lines) or "Nothing that is stored and that you may know here has to do with that."
+
+    @app_commands.command(name="search", description="Entries that have to do with something, the best first")
+    @app_commands.describe(text="Words, or what it is about", limit="How many")
+    async def command(
+        interaction: Interaction,
+        text: app_commands.Range[str, 1, 200],
+        limit: app_commands.Range[int, 1, 50] = 8,
+    ) -> None:
+        if await defer(interaction):
+            found = words(await asker_of(interaction, settings), text, limit)
+            await answer(interaction, found, file_name="archival.md")
+
+    return command
+
+
+def hit_line(hit: Hit) -> str:
+    """An entry that was found, by what it is shown and deleted with."""
+    return f"{hit.label or hit.id}: {_escape(one_line(hit.text, 200))}"
 
 
 def _show(archive: Archive, settings: DiscordSettings) -> Command:

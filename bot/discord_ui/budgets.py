@@ -5,12 +5,14 @@ from typing import Any, Literal, TypeAlias
 from discord import app_commands
 
 from bot.budgeting import Budgeting, standing_line
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of
 from bot.policy import Approver
 from memory.budgets import Limit
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
+
+_GENERAL = [(each, each) for each in ("constellation", "person", "guild")]
 
 
 def install_budgets(tree: app_commands.CommandTree[Any], budgeting: Budgeting) -> None:
@@ -55,7 +57,17 @@ def _set(budgeting: Budgeting) -> Command:
             wanted = Limit(of, period, usd, tokens)
             await answer(interaction, budgeting.set(wanted, approver_of(interaction, "command")))
 
+    async def known(interaction: Interaction) -> list[tuple[str, str]]:
+        return [*_GENERAL, *await _said(budgeting, interaction)]
+
+    suggests(command, "of", known)
     return command
+
+
+async def _said(budgeting: Budgeting, interaction: Interaction) -> list[tuple[str, str]]:
+    standings = await budgeting.standings(approver_of(interaction, "command"))
+    there = dict.fromkeys(each.limit.subject for each in standings)
+    return [(subject, subject) for subject in there if (subject, subject) not in _GENERAL]
 
 
 def _clear(budgeting: Budgeting) -> Command:
@@ -67,4 +79,9 @@ def _clear(budgeting: Budgeting) -> Command:
         if await defer(interaction):
             await answer(interaction, budgeting.clear(of, period, approver_of(interaction, "command")))
 
+    async def known(interaction: Interaction) -> list[tuple[str, str]]:
+        standings = await budgeting.standings(approver_of(interaction, "command"))
+        return [(each.limit.subject, standing_line(each)) for each in standings if each.by_command]
+
+    suggests(command, "of", known)
     return command

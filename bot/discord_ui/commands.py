@@ -11,8 +11,10 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk, ServiceStatus
-from bot.discord_ui.answering import Interaction, answer_now, defer, tell
+from bot.discord_ui.answering import Interaction, answer, answer_now, defer, suggests, tell
 from bot.discord_ui.asking import approver_of, asker_of
+from bot.discord_ui.house import agent_line
+from bot.errors import UserError
 from bot.policy import Action, People
 from memory.search import Results
 from sources.discord.settings import DiscordSettings
@@ -26,7 +28,7 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/search` finds what was said or stored, as far as you may know it.
 `/memory list` shows what I keep in mind here; `show`, `history`, `diff`, `rollback`, `revert` and `edit` are there too.
 `/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
-`/archival list` shows what I keep for the long term; `show`, `add` and `delete` are there too.
+`/archival list` shows what I keep for the long term; `search`, `show`, `add` and `delete` are there too.
 `/facts list` shows what I learned from what people say; `add`, `confirm`, `correct` and `forget` are there too.
 `/dream report` shows how that was tidied, `/dream waiting` what I guess of you and use only when you say yes.
 `/activity` shows what agents did lately, `/coord status` what they arranged, `/summary` earlier talk in short.
@@ -58,14 +60,35 @@ def _help() -> app_commands.Command[Any, ..., None]:
 
 def _status(desk: Desk, people: People) -> app_commands.Command[Any, ..., None]:
     @app_commands.command(name="status", description="How I am doing: connections, models, what waits")
-    async def command(interaction: Interaction) -> None:
+    @app_commands.describe(agent="One agent: its model, tools and rules")
+    async def command(interaction: Interaction, agent: app_commands.Range[str, 1, 64] = "") -> None:
         if not policy.may(people, approver_of(interaction, "command"), Action.STATUS):
             text = "Only my owner and admins can see this. Whoever runs me sets DISCORD_OWNER_ID and [discord.admins]."
             await answer_now(interaction, text)
         elif await defer(interaction):
-            await tell(interaction, status_text(await desk.status()), file_name="status.md")
+            shown = _agent(desk, agent) if agent else _service(desk)
+            await answer(interaction, shown, file_name="status.md")
 
+    async def names(interaction: Interaction) -> list[tuple[str, str]]:
+        policy.require(people, approver_of(interaction, "command"), Action.STATUS)
+        return [(each.name, each.name) for each in await desk.agents()]
+
+    suggests(command, "agent", names)
     return command
+
+
+async def _service(desk: Desk) -> str:
+    return status_text(await desk.status())
+
+
+async def _agent(desk: Desk, name: str) -> str:
+    """One agent, and how its model stands. Raises UserError."""
+    found = await desk.agents()
+    agent = next((each for each in found if each.name.casefold() == name.casefold()), None)
+    if agent is None:
+        raise UserError(f"There is no agent {name!r}; there are: {', '.join(each.name for each in found)}.")
+    models = [f"  {each.model}: {each.words}" for each in desk.standings([desk.model_of(agent)])]
+    return "\n".join([agent_line(agent, desk, whole=True), *models])
 
 
 def _search(desk: Desk, settings: DiscordSettings) -> app_commands.Command[Any, ..., None]:

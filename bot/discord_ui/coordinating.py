@@ -7,7 +7,7 @@ from discord import app_commands
 
 from bot.coordinating import Coordinating, Sought, Wish, status_lines
 from bot.desk import Asker
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, Suggest, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.surroundings import event_line
 from memory.activity import Importance
@@ -61,7 +61,16 @@ def _assign(coordinating: Coordinating, settings: DiscordSettings) -> Command:
     ) -> None:
         await _arrange(interaction, coordinating, settings, Wish("assign", task, agent, importance=importance))
 
+    suggests(command, "agent", _named(coordinating, settings))
     return command
+
+
+def _named(coordinating: Coordinating, settings: DiscordSettings) -> Suggest:
+    async def agents(interaction: Interaction) -> list[tuple[str, str]]:
+        found = await coordinating.status(await asker_of(interaction, settings))
+        return [(each["name"], each["name"]) for each in found["agents"]]
+
+    return agents
 
 
 def _complete(coordinating: Coordinating, settings: DiscordSettings) -> Command:
@@ -70,6 +79,11 @@ def _complete(coordinating: Coordinating, settings: DiscordSettings) -> Command:
     async def command(interaction: Interaction, task: Name) -> None:
         await _arrange(interaction, coordinating, settings, Wish("complete", task=task))
 
+    async def open_tasks(interaction: Interaction) -> list[tuple[str, str]]:
+        found = await coordinating.status(await asker_of(interaction, settings))
+        return [(each["id"], each["line"]) for each in found["tasks"]]
+
+    suggests(command, "task", open_tasks)
     return command
 
 
@@ -79,6 +93,7 @@ def _handoff(coordinating: Coordinating, settings: DiscordSettings) -> Command:
     async def command(interaction: Interaction, note: Words, agent: Name = "") -> None:
         await _arrange(interaction, coordinating, settings, Wish("handoff", note, agent))
 
+    suggests(command, "agent", _named(coordinating, settings))
     return command
 
 
@@ -129,6 +144,7 @@ def _activity(coordinating: Coordinating, settings: DiscordSettings) -> Command:
             asker = await asker_of(interaction, settings)
             await answer(interaction, words(asker, Sought(hours, agent, kind or "", text)), file_name="activity.md")
 
+    suggests(command, "agent", _named(coordinating, settings))
     return command
 
 

@@ -7,7 +7,7 @@ import discord
 from discord import app_commands
 
 from bot.desk import Asker
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.dreams.desk import Dreams, report_lines
 from sources.discord.buttons import PREFERENCE
@@ -94,6 +94,13 @@ def _add_waiting(group: app_commands.Group, dreams: Dreams, settings: DiscordSet
     async def refuse(interaction: Interaction, entry: app_commands.Range[str, 1, 100]) -> None:
         if await defer(interaction):
             await answer(interaction, dreams.permit(await asker_of(interaction, settings), entry, yes=False))
+
+    async def guesses(interaction: Interaction) -> list[tuple[str, str]]:
+        found = await dreams.waiting(await asker_of(interaction, settings))
+        return [(str(each["id"]), str(each["text"])) for each in found]
+
+    suggests(allow, "entry", guesses)
+    suggests(refuse, "entry", guesses)
 
 
 async def _waiting(dreams: Dreams, asker: Asker) -> str:

@@ -7,7 +7,7 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk
-from bot.discord_ui.answering import answer, defer, suggested, tell
+from bot.discord_ui.answering import answer, defer, suggests, tell
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.operations import Operations
@@ -37,7 +37,7 @@ def _agents(desk: Desk, people: People) -> Command:
     async def command(interaction: Interaction) -> None:
         if await defer(interaction):
             whole = policy.may(people, approver_of(interaction, "command"), Action.STATUS)
-            lines = [_agent_line(agent, desk, whole=whole) for agent in await desk.agents()]
+            lines = [agent_line(agent, desk, whole=whole) for agent in await desk.agents()]
             await tell(interaction, "\n".join(lines), file_name="agents.md")
 
     return command
@@ -69,7 +69,8 @@ def _sleep(staff: Staff, name: str, description: str) -> Command:
     return command
 
 
-def _agent_line(agent: Agent, desk: Desk, *, whole: bool) -> str:
+def agent_line(agent: Agent, desk: Desk, *, whole: bool) -> str:
+    """An agent; `whole` with its model, its tools and its rules."""
     name = discord.utils.escape_markdown(agent.name)
     about = f": {discord.utils.escape_markdown(agent.description)}" if agent.description else ""
     about = f" (hibernated){about}" if agent.status == "hibernated" else about
@@ -114,13 +115,11 @@ def _retry(operations: Operations, people: People) -> Command:
         if await defer(interaction):
             await answer(interaction, retried(approver_of(interaction, "command"), row))
 
-    @command.autocomplete("row")
-    async def complete(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
-        if not policy.may(people, approver_of(interaction, "command"), Action.INBOX):
-            return []
-        found = [(str(row["id"]), _suggestion(row)) for row in await operations.inbox_list("dead", _SUGGESTED)]
-        return suggested(found, typed)
+    async def dead(interaction: Interaction) -> list[tuple[str, str]]:
+        policy.require(people, approver_of(interaction, "command"), Action.INBOX)
+        return [(str(row["id"]), _suggestion(row)) for row in await operations.inbox_list("dead", _SUGGESTED)]
 
+    suggests(command, "row", dead)
     return command
 
 

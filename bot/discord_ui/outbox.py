@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.discord_ui.answering import Interaction, answer, defer, tell
+from bot.discord_ui.answering import Interaction, answer, defer, suggests, tell
 from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door
 from bot.errors import UserError
@@ -17,6 +17,7 @@ Command: TypeAlias = app_commands.Command[Any, ..., None]
 Row: TypeAlias = app_commands.Range[str, 1, 20]
 
 _LISTED = 15
+_SUGGESTED = 100
 _PATTERN = re.compile(r"carina:outbox:(?P<row>[0-9]{1,20})")
 
 
@@ -66,7 +67,13 @@ def _retry(outbox: Outbox) -> Command:
         else:
             await tell(interaction, _sent(done))
 
+    suggests(command, "row", lambda interaction: _undelivered(outbox, interaction))
     return command
+
+
+async def _undelivered(outbox: Outbox, interaction: Interaction) -> list[tuple[str, str]]:
+    rows = await outbox.listing(approver_of(interaction, "command"), _SUGGESTED)
+    return [(row["id"], f"{row['id']} {row['what']} in {row['place']}: {row['text']}") for row in rows]
 
 
 def _sent(done: dict[str, Any]) -> str:
@@ -88,6 +95,7 @@ def _drop(outbox: Outbox) -> Command:
         if await defer(interaction):
             await answer(interaction, _dropped(outbox, approver_of(interaction, "command"), row))
 
+    suggests(command, "row", lambda interaction: _undelivered(outbox, interaction))
     return command
 
 

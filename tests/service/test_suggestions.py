@@ -1,0 +1,99 @@
+"""What commands suggest while somebody types: what they could name there, and nothing that they may not see."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.service.towns import NO_MERGING, Town, town
+from tests.wire.discord import Person
+
+TOML = """
+[[agents]]
+name = "Carina"
+rules = [{ rule = "requires_consent", tool = "recall" }]
+[[agents]]
+name = "Vega"
+[[groups]]
+name = "Main"
+members = ["Carina", "Vega"]
+default = true
+"""
+
+
+async def offered(person: Person, command: str, option: str, typed: str = "") -> list[str]:
+    """The values that are suggested in direct messages."""
+    return [str(choice.value) for choice in await person.autocomplete(command, option, typed)]
+
+
+async def chosen(person: Person, command: str, option: str, typed: str) -> str:
+    """Do what is suggested for that; the words that come of it."""
+    (value,) = await offered(person, command, option, typed)
+    return (await person.command(command, {option: value})).text
+
+
+async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.configure(NO_MERGING, TOML)
+        await t.service.start()
+        ana, olga = t.ana, t.olga
+        for title in ("buy milk", "buy bread"):
+            await ana.command("tasks add", {"title": title})
+        await ana.command("remind me", {"text": "water the ferns", "when": "in 20 minutes"})
+        await ana.command("events add", {"title": "the fair", "when": "tomorrow at 9"})
+        await olga.command("coord assign", {"task": "count the ferns", "agent": "Vega"})
+        await olga.command("budget set", {"of": "agent:Vega", "tokens": 5})
+        assert len(await offered(ana, "tasks done", "task")) == 2
+        for command, option in (("tasks done", "task"), ("remind cancel", "reminder"), ("events cancel", "event")):
+            assert await offered(olga, command, option) == []
+        assert "buy milk: completed" in await chosen(ana, "tasks done", "task", "MILK")
+        assert "buy bread: cancelled" in await chosen(ana, "tasks cancel", "task", "bread")
+        assert await offered(ana, "remind cancel", "reminder", "fern") != []
+        await chosen(ana, "remind cancel", "reminder", "fern")
+        assert await offered(ana, "remind cancel", "reminder") == []
+        await chosen(ana, "events cancel", "event", "fair")
+        assert await offered(ana, "events cancel", "event") == []
+        await chosen(olga, "coord complete", "task", "count")
+        assert await offered(olga, "coord complete", "task") == []
+        assert await offered(olga, "coord handoff", "agent", "veg") == ["Vega"]
+        assert await offered(olga, "activity", "agent") == ["Carina", "Vega"]
+        assert await offered(olga, "budget clear", "of") == ["agent:Vega"]
+        assert await offered(ana, "budget clear", "of") == []
+        for command in ("inbox retry", "outbox retry", "outbox drop"):
+            assert await offered(ana, command, "row") == []
+        await t.service.stop()
+
+
+async def test_entries_are_found_by_what_they_are_about(offline_archive: Town) -> None:
+    t = offline_archive
+    for text, label in (("The boat lies at the north pier.", "boat"), ("The car stands in the yard.", "car")):
+        form = await t.olga.command("archival add")
+        assert (await t.olga.submit_modal(form, {"text": text, "label": label})).text.startswith("Kept")
+    found = await t.olga.command("archival search", {"text": "where is the boat?"})
+    assert found.ephemeral
+    assert found.text == "- boat: The boat lies at the north pier."
+    assert "Nothing that is stored" in (await t.ana.command("archival search", {"text": "boat"})).text
+
+
+async def test_one_agent_is_shown_with_its_model_tools_and_rules(offline_archive: Town) -> None:
+    t = offline_archive
+    assert await offered(t.olga, "status", "agent", "car") == ["Carina"]
+    assert await offered(t.ana, "status", "agent") == []
+    shown = (await t.olga.command("status", {"agent": "carina"})).text
+    assert "recall (asks first)" in shown
+    assert "`recall` is used only with somebody's yes" in shown
+    assert "Vega" not in shown
+    assert (
+        "There is no agent 'Nobody'; there are: Carina, Vega."
+        in (await t.olga.command("status", {"agent": "Nobody"})).text
+    )
+    assert "Only my owner and admins" in (await t.ana.command("status", {"agent": "Carina"})).text
+
+
+@pytest.fixture
+async def offline_archive(tmp_path: Path) -> AsyncIterator[Town]:
+    async with town(tmp_path) as t:
+        t.configure(NO_MERGING, TOML)
+        await t.service.start()
+        yield t
+        await t.service.stop()
