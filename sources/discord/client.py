@@ -123,7 +123,7 @@ class _Tree(app_commands.CommandTree[Any]):
         return False
 
     async def on_error(self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /) -> None:
-        """A command broke: who gave it is told instead of waiting for ever; whoever runs this finds it in the log."""
+        """A command broke: who gave it is told instead of waiting for ever, and the log has why."""
         if isinstance(error, app_commands.TransformerError):
             text = f"I cannot do that with {error.value}: I do not see it, or it is of another kind."
         else:

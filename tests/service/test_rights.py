@@ -1,0 +1,102 @@
+"""Who may give which command, over sockets: what the policy's table says, for each of them and nothing else."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.policy import Action, Approver, People, may, table
+from memory.ids import PersonId
+from tests.service.running import ROOT
+from tests.service.test_doors import leaves, typed
+from tests.service.towns import NO_MERGING, Town, town
+from tests.wire.discord import Person
+
+RIGHTS: dict[Action, str] = {
+    Action.STATUS: "status, groups show, groups status",
+    Action.COST: "cost, budget list",
+    Action.BUDGET: "budget set, budget clear",
+    Action.REVOKE: "permits revoke",
+    Action.GRANT: "permits grant",
+    Action.PEOPLE: "pair approve, pair list, pair revoke, people allow, people deny, people forget, people list",
+    Action.COORDINATE: "coord assign, coord complete, coord handoff, coord note",
+    Action.STEER: "mode channel, route",
+    Action.SOURCES: "source pause, source resume",
+    Action.BACKUP: "backup create, backup list",
+    Action.UNDO_NIGHT: "summary undo-night",
+    Action.JOBS: "job list, job run, job pause, job resume, dream run, agent hibernate, agent wake",
+    Action.HALT: "halt now, halt release",
+    Action.INBOX: "inbox list, inbox retry",
+    Action.OUTBOX: "outbox list, outbox retry, outbox drop",
+    Action.SHARE: "memory share, memory unshare",
+    Action.EDIT_ANY: "dream undo",
+}
+"""The commands that not everybody may give, by the right that each takes."""
+EVERYBODY = """activity, agents, approve, archival add, archival delete, archival list, archival search, archival show,
+chat agent, chat group, context, coord status, deny, dream allow, dream refuse, dream report, dream waiting, events add,
+events cancel, events list, facts add, facts confirm, facts correct, facts forget, facts list, groups list, help,
+link list, link remove, link say, link start, memory diff, memory edit, memory history, memory list, memory revert,
+memory rollback, memory show, memory widen, permits list, privacy erase, privacy export, privacy optout, privacy pause,
+privacy resume, privacy see, quiet, remind cancel, remind list, remind me, search, source list, state,
+summary agent, summary constellation, summary conversation, summary night, tasks add, tasks cancel, tasks done,
+tasks list, why"""
+"""What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
+TELLING = {"agent", "arguments", "code", "group", "job", "label", "mode", "note", "of", "permit", "person", "row"}
+TELLING |= {"source", "task", "tokens", "tool", "who"}
+"""Options that say what to do, where without them a command only looks."""
+REFUSED = ("Only an admin may", "Only the owner may", "Only my owner and admins")
+
+
+def commands_of(words: str) -> Iterator[str]:
+    return (" ".join(each.split()) for each in words.split(","))
+
+
+def test_the_documents_show_which_commands_take_a_right() -> None:
+    least, shown = dict(table()), (ROOT / "docs" / "permissions.md").read_text("utf-8")
+    for action, words in RIGHTS.items():
+        line = f"| {', '.join(f'`/{name}`' for name in commands_of(words))} | {least[action].value} |"
+        assert line in shown.splitlines()
+
+
+async def test_every_command_takes_the_right_that_the_policy_gives_it(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        eve, rex, bea = (t.member(name) for name in ("Eve", "Rex", "Bea"))
+        keepers, elsewhere = t.guild.role("keepers"), t.server.guild("Elsewhere")
+        foreign = elsewhere.role("keepers")
+        t.guild.change(rex, roles=[keepers])
+        square = elsewhere.text_channel("square")
+        elsewhere.add(rex, roles=[foreign])
+        role = f"role:{t.guild.id}:{keepers.id}"
+        people = People((PersonId(f"discord:{t.olga.id}"),), (f"discord:{eve.id}", role))
+        admins = f'[discord.admins]\npersons = ["{eve.id}"]\nroles = {{ "{t.guild.id}" = ["{keepers.id}"] }}'
+        t.configure(f"{NO_MERGING}\n{admins}")
+        await t.service.start()
+        known = {name: options for each in await t.server.wait_for_commands() for name, options in leaves(each)}
+        taking = {name: action for action, words in RIGHTS.items() for name in commands_of(words)}
+        assert known.keys() == taking.keys() | set(commands_of(EVERYBODY)), "a command has no right yet, or is gone"
+        for name, action in taking.items():
+            values = {each["name"]: given(each, t, bea) for each in known[name] if each["name"] in TELLING}
+            for person, place, roles in (
+                (t.ana, t.general, ()),
+                (rex, square, ()),
+                (rex, t.general, (role,)),
+                (eve, t.general, ()),
+                (t.olga, t.general, ()),
+            ):
+                answered = await person.command(name, options_in(t, place is square, values), place)
+                who = Approver(PersonId(f"discord:{person.id}"), roles=frozenset(roles))
+                refused = answered.text.startswith(REFUSED)
+                assert refused is not may(people, who, action), (name, person, answered.text)
+                assert answered.ephemeral
+        await t.service.stop()
+
+
+def given(option: Mapping[str, Any], t: Town, other: Person) -> Any:
+    """A number where words are wanted, so that nothing is refused before the right is asked for."""
+    if option["type"] == 6:
+        return other
+    return "1" if option["type"] == 3 and not option.get("choices") else typed(option, "", t)
+
+
+def options_in(t: Town, abroad: bool, values: dict[str, object]) -> dict[str, object]:
+    """The same without what only the one guild has."""
+    return {name: value for name, value in values.items() if not (abroad and value is t.general)}
