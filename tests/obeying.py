@@ -10,7 +10,7 @@ from tests.bot.parts import call, says
 
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]
 ORDERS = ["remember", "label", "note", "find", "list", "read", "add", "forget", "tell", "whisper", "show", "fail"]
-ORDERS += ["set", "move", "query", "arrange", "keep", "I love"]
+ORDERS += ["set", "move", "query", "arrange", "keep", "I love", "ask"]
 QUESTIONS = ["who cures teeth?", "what is cooked?"]
 """Not one of the words is in them."""
 
@@ -51,7 +51,7 @@ def _calls(order: str, words: str, targets: Sequence[str]) -> list[Call]:
                 call("context", "1", operation="append", label=label, content=words)
                 for label in ("human", "scratchpad", "persona")
             ][:2]
-        case "set" | "move" | "query" | "arrange" | "keep" | "I":
+        case "set" | "move" | "query" | "arrange" | "keep" | "I" | "ask":
             return _block_calls(order, words)
         case "find":
             return [
@@ -88,6 +88,8 @@ def _block_calls(order: str, words: str) -> list[Call]:
         return _keeping(words)
     if order == "I":
         return []  # something is learned of whoever says so
+    if order == "ask":
+        return [call("weather_forecast", town=words)]
     if order == "arrange":
         return [
             call("coord", "1", operation="assign", content=words, agent="Other"),

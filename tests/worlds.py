@@ -6,8 +6,8 @@ what it is told and repeats everything it is shown, so that whatever reaches a r
 
 import asyncio
 import functools
-from collections.abc import Iterable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -26,6 +26,7 @@ from bot.dreams.desk import Dreams
 from bot.dreams.running import Dreaming
 from bot.embedding import Embedding
 from bot.identities import Identities
+from bot.mcp.opening import NoServers, Servers
 from bot.models.base import Model
 from bot.policy import Approver
 from bot.summarising import Summarising
@@ -126,13 +127,14 @@ class Ground:
     """On what a world happens. Nobody but those in the places `aside` may see what was told.
 
     With an `embedder` all that was said is embedded before the next is said. Ann and Anna are `linked` from the
-    beginning, until they are `parted`: before the secret is told, or right after it.
+    beginning, until they are `parted`: before the secret is told, or right after it. `mcp` opens servers of tools.
     """
 
     aside: tuple[Place, ...] = (ANNS,)
     embedder: Embedder | None = None
     linked: bool = False
     parted: Literal["", "before", "after"] = ""
+    mcp: Callable[[Path], AbstractAsyncContextManager[tuple[str, Servers]]] = lambda _: nullcontext((TOML, NoServers()))
 
 
 USUAL = Ground()
@@ -298,6 +300,7 @@ class Run:
             "SELECT key, content, category, tags, expires_at, trust, audience FROM working_memory ORDER BY id",
             "SELECT kind, person_id, tool, at, audience FROM feedback ORDER BY id",
             "SELECT pass, action, before, audience FROM dream_items ORDER BY n",
+            "SELECT id, tool, arguments, reason, status, place_id, audience FROM permission_requests ORDER BY id",
             "SELECT subject, relation, object, audience FROM graph_triples ORDER BY id",
             "SELECT summary, strategy, message_count, depth, trust, audience FROM archive_summaries ORDER BY id",
             "SELECT agent_id, summary, messages_covered, trust, audience FROM agent_summaries ORDER BY 1, audience",
@@ -345,7 +348,9 @@ async def live(world: World, told: Iterable[Line], folder: Path, ground: Ground)
     async with AsyncExitStack() as stack:
         stack.enter_context(patch.object(Snowflakes, "next", numbers))
         stack.push_async_callback(run.questions.aclose)
-        service = await stack.enter_async_context(running(folder, Setting(model, toml=TOML, meaning=run.meaning)))
+        toml, servers = await stack.enter_async_context(ground.mcp(folder))
+        setting = Setting(model, toml=toml, meaning=run.meaning, mcp=servers)
+        service = await stack.enter_async_context(running(folder, setting))
         await run.begin(service)
         await run.say(world.before, 1)
         if ground.parted == "before":
