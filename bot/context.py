@@ -202,6 +202,7 @@ def render(material: Material, tools: Sequence[ToolSpec], *, last_step: bool = F
         temperature=config.get("temperature"),
         max_tokens=config.get("max_tokens"),
         begun_by=answers[-1].body["model"] if answers and answers[-1].body["calls"] else "",
+        agent=material.agent.name,
     )
 
 

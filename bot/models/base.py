@@ -106,6 +106,8 @@ class Request:
     (ContextTooLong) instead of being cut or passed on to another model."""
     failed: tuple[Unanswered, ...] = ()
     """The models that stand before this one in the chain and gave no answer, for the offline model's words."""
+    agent: str = ""
+    """The name by which people call who answers, for the offline model; others read it in `system`."""
 
 
 @dataclass(frozen=True)

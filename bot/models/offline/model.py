@@ -25,7 +25,7 @@ from bot.models.base import (
 )
 from bot.models.offline.acts import act
 from bot.models.offline.desk import Desk, Lines, Saved, Turn
-from bot.models.offline.intents import Say, understand
+from bot.models.offline.intents import Say, uncalled, understand
 from bot.models.offline.language import Language
 from bot.models.offline.patrol import is_patrol, patrol
 from bot.models.offline.text import LANGUAGES, LONGEST, detect
@@ -77,8 +77,9 @@ class OfflineModel:
         calls: list[Call] = []
         said: list[Lines] = []
         for number, message in enumerate(heard):
-            language = detect(message.said[:LONGEST], language)
-            intents = understand(message.said, language, now) if message.said.strip() else (Say("picture"),)
+            words = uncalled(message.said, request.agent)
+            language = detect(words[:LONGEST], language)
+            intents = understand(words, language, now) if words.strip() else (Say("picture"),)
             for place, intent in enumerate(intents):
                 ident = f"off_{_digest(message)}_{number}_{place}"
                 step = act(intent, Desk(turn, language, message.speaker, ident))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.models.offline.intents import Remember, Say, understand
+from bot.models.offline.intents import Remember, Say, uncalled, understand
 from bot.models.offline.text import detect
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -33,3 +33,19 @@ def test_what_is_one_fact_is_kept_as_one(text: str, facts: list[str]) -> None:
     found = understand(text, detect(text), NOW)
     assert [each.fact for each in found if isinstance(each, Remember)] == facts
     assert Say("remember_what") not in found
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Anchor: hi", "hi"),
+        ("hey anchor, what do I like?", "what do I like?"),
+        ("@Anchor: remember that I like tea", "remember that I like tea"),
+        ("Anchor:", "Anchor:"),
+        ("Anchors: they hold", "Anchors: they hold"),
+        ("the Anchor: it holds", "the Anchor: it holds"),
+    ],
+)
+def test_whoever_is_called_by_name_hears_what_comes_after_it(said: str, words: str) -> None:
+    assert uncalled(said, "Anchor") == words
+    assert uncalled(said, "") == said
