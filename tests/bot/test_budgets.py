@@ -50,7 +50,7 @@ async def reserved(service: Service) -> int:
 async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> None:
     kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=Ladder("openai:gpt-5-nano"))
     async with serving(tmp_path, kept) as service:
-        for number, tokens in enumerate((79_000, 5_000, 10_000, 0, 90_000, 0), 1):
+        for number, tokens in enumerate((79_000, 5_000, 7_500, 0, 90_000, 0), 1):
             service.model.replies.append(spending(tokens))
             await service.heard(said(f"line {number}", number))
         models = ["", "openai:gpt-5-nano", "openai:gpt-5-nano", "openai:gpt-5-nano", "openai:gpt-5-nano", "offline"]
