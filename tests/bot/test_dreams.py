@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import random
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,7 @@ from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.budgets import Limit
 from memory.database import Tx
 from memory.dreams import Pass
-from memory.ids import AgentId
+from memory.ids import AgentId, EntryId, new_id
 from memory.jobs import NewJob
 from scheduler.jobs import Firing
 from tests.bot.parts import ANN, BOB, OLGA, Held, ScriptedModel, guild, said
@@ -271,6 +274,35 @@ async def test_a_model_that_always_deletes_what_it_may_never_gets_beyond_the_bou
             await g.run()
             g.service.clock.forward(86_400 - 3_600)
         assert len(await g.standing()) >= 107 - 10
+
+
+@pytest.mark.slow
+async def test_among_fifty_thousand_entries_few_are_looked_at_and_fewer_go(tmp_path: Path) -> None:
+    shown = list[int]()
+
+    def greedy(request: Request) -> Answer:
+        ids = re.findall(r"(e[0-9]+) \(", told(request))
+        shown.append(len(ids))
+        return answers(retire=ids[:40])
+
+    drawn = random.Random(7)
+    async with ground(tmp_path, otherwise=greedy) as g:
+        words = [f"w{number}" for number in range(20_000)]
+        first, _ = await g.keep("Tom, the stork, is back", "Tom the stork is back")
+
+        def fill(tx: Tx) -> None:
+            for _ in range(50_000):
+                content = " ".join(drawn.sample(words, 8))
+                archival.put(tx, replace(first, id=EntryId(new_id("ent")), content=content))
+
+        await g.service.write(fill)
+        for _ in range(2):
+            before = len(await g.standing())
+            await g.run()
+            gone = before - len(await g.standing())
+            assert 0 < gone <= 2_500, "5 % of what stands"
+        assert max(shown) <= 40
+        assert sum(shown) <= 2 * 40, "a call for each run, as all is of one part"
 
 
 async def test_what_was_said_often_is_not_even_shown(tmp_path: Path) -> None:
