@@ -23,6 +23,7 @@ MOST_SAMPLES = 24
 _LOOKED_AT = 300  # of the person's messages
 _SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
 _CHUNK = 1 << 20
+_SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that time
 _HOUSE = Path(__file__).parents[1]
 BACKUPS = "backups"
 """The folder of copies that the service makes itself (`memory.backups`)."""
@@ -112,10 +113,14 @@ async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
     command = [sys.executable, "-m", "memory.traces"]
     process = await asyncio.create_subprocess_exec(*command, cwd=_HOUSE, stdin=PIPE, stdout=PIPE, stderr=PIPE)
     try:
-        told, broken = await process.communicate(_asked(folder, words))
+        async with asyncio.timeout(_SEARCH_SECONDS):
+            told, broken = await process.communicate(_asked(folder, words))
+    except TimeoutError:
+        raise StoreError(f"The files were not searched within {_SEARCH_SECONDS:,.0f} seconds") from None
     finally:
         if process.returncode is None:
             process.kill()
+            await process.wait()
     if process.returncode:
         raise StoreError(f"The files could not be searched: {broken.decode(errors='replace').strip()[-300:]}")
     found = json.loads(told)

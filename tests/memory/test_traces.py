@@ -61,3 +61,9 @@ async def test_a_search_that_breaks_says_so(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(StoreError, match="could not be searched"):
         await traces.search_apart(tmp_path, ["quokka"])
+
+
+async def test_a_search_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traces, "_SEARCH_SECONDS", 0.0)
+    with pytest.raises(StoreError, match="not searched within 0 seconds"):
+        await traces.search_apart(tmp_path, ["quokka"])
