@@ -209,6 +209,8 @@ def _put(tx: Tx, by: By, kind: Kind, text: str, tech: str = "") -> Learning:
 
 def learned(rows: Rows, scope: Scope, until: datetime) -> Learned:
     """What those who hear a turn may know of it, from people who are approved."""
+    if rows.one("SELECT 1 FROM project_learnings LIMIT 1") is None:
+        return Learned()  # where nobody has projects no turn pays for them
     condition, parameters = scope.sql("audience")
     sql = f"SELECT * FROM project_learnings WHERE {condition} AND kind = ? AND trust >= ? AND created_at <= ?"
 
