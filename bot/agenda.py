@@ -37,6 +37,18 @@ _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Where somebody asked for something, before whose ears, and how far their words are trusted."""
+
+    scope: Scope
+    place: PlaceId
+    trust: Trust
+
+
+_TYPED = Asked(_OWNERS, PLACE.id, Trust.OWNER)
+
+
+@dataclass(frozen=True)
 class Agenda:
     """The front door. `zone` is that of people who named none; `withheld` says of whom nothing is kept."""
 
@@ -50,11 +62,10 @@ class Agenda:
 
     # ------------------------------------------------------------------ reminders
 
-    async def remind(self, text: str, when: str, who: Approver, scope: Scope, place: PlaceId) -> str:
+    async def remind(self, text: str, when: str, who: Approver, asked: Asked) -> str:
         """Keep a reminder that is said in a place; gives words for who asked. Raises UserError."""
         self._check(who)
-        trust = Trust.OWNER if who.person in self.people.owner else Trust.APPROVED
-        wanted = Wanted(text, when, who.person, place, scope, trust)
+        wanted = Wanted(text, when, who.person, asked.place, asked.scope, asked.trust)
         selves = self.people.selves(who.person)
         planned = await self._change(lambda tx: reminding.plan(tx, wanted, selves, self.zone, self.clock()))
         self.schedule.changed()
@@ -97,7 +108,7 @@ class Agenda:
 
     # ------------------------------------------------------------------ tasks
 
-    async def add_task(self, title: str, due: str, priority: str, who: Approver, scope: Scope) -> str:
+    async def add_task(self, title: str, due: str, priority: str, who: Approver, asked: Asked) -> str:
         """Write a task down; gives words for who asked. Raises UserError."""
         self._check(who)
         if priority not in list(Priority):
@@ -111,7 +122,7 @@ class Agenda:
                 if not isinstance(trigger, At):
                     raise Refused("A task is due once.")
                 at = trigger.when
-            new = NewTask(title, who.person, scope.audience, Trust.APPROVED, priority=Priority(priority), due_at=at)
+            new = NewTask(title, who.person, asked.scope.audience, asked.trust, priority=Priority(priority), due_at=at)
             return "\n".join(lines([tasks.add(tx, new, now)], zone))
 
         return await self._change(work)
@@ -208,7 +219,7 @@ class Agenda:
 
     async def owner_remind(self, text: str, when: str) -> list[dict[str, Any]]:
         """Keep a reminder of the owner's."""
-        return [{"text": await self.remind(text, when, _OWNER, _OWNERS, PLACE.id)}]
+        return [{"text": await self.remind(text, when, _OWNER, _TYPED)}]
 
     async def owner_reminders(self) -> list[dict[str, Any]]:
         """The owner's reminders."""
@@ -230,7 +241,7 @@ class Agenda:
 
     async def owner_add(self, title: str, due: str = "", priority: str = "medium") -> list[dict[str, Any]]:
         """Write a task of the owner's down."""
-        return [{"text": await self.add_task(title, due, priority, _OWNER, _OWNERS)}]
+        return [{"text": await self.add_task(title, due, priority, _OWNER, _TYPED)}]
 
     async def owner_tasks(self, done: bool = False) -> list[dict[str, Any]]:
         """The owner's tasks."""

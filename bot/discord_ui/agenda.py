@@ -2,23 +2,26 @@
 
 import re
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import discord
 from discord import app_commands
 
-from bot.agenda import Agenda
+from bot.agenda import Agenda, Asked
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import Door
 from bot.planning import Plan
 from bot.policy import Approver
 from bot.reminding import Wanted
-from memory.audience import OWNER, Scope, Trust, person_audience
+from memory.audience import OWNER, Scope, person_audience
 from memory.ids import PlaceId
 from memory.tasks import Status
 from sources.discord.buttons import REMINDER
+from sources.discord.hearing import trust_of
 from sources.discord.places import place_id
+from sources.discord.reading import author_of
 from sources.discord.settings import DiscordSettings
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
@@ -68,11 +71,12 @@ def _buttons(agenda: Agenda) -> type[discord.ui.DynamicItem[discord.ui.Button[An
     return Press
 
 
-def _own(interaction: Interaction, settings: DiscordSettings) -> tuple[Scope, PlaceId]:
-    """What only they hear, and where."""
+def _own(interaction: Interaction, settings: DiscordSettings) -> Asked:
+    """What only they hear, where, and how far what they write down is trusted."""
     who = approver_of(interaction, "command").person
     audience = OWNER if interaction.user.id == settings.owner_id else person_audience(who)
-    return Scope(audience), PlaceId(f"discord:user:{interaction.user.id}")
+    place = PlaceId(f"discord:user:{interaction.user.id}")
+    return Asked(Scope(audience), place, trust_of(author_of(interaction.user), settings))
 
 
 def _remind_me(agenda: Agenda, settings: DiscordSettings) -> Command:
@@ -90,10 +94,11 @@ def _remind_me(agenda: Agenda, settings: DiscordSettings) -> Command:
     ) -> None:
         if not await defer(interaction):
             return
-        scope, place = _own(interaction, settings)
+        asked = _own(interaction, settings)
         if where == "here" and interaction.channel_id is not None and interaction.guild is not None:
             scope, place = scope_here(interaction, settings), place_id(interaction.channel_id)
-        await answer(interaction, agenda.remind(text, when, approver_of(interaction, "command"), scope, place))
+            asked = replace(asked, scope=scope, place=place)
+        await answer(interaction, agenda.remind(text, when, approver_of(interaction, "command"), asked))
 
     return command
 
@@ -135,8 +140,8 @@ def _add(agenda: Agenda, settings: DiscordSettings) -> Command:
         priority: Literal["low", "medium", "high", "urgent"] = "medium",
     ) -> None:
         if await defer(interaction):
-            scope, who = _own(interaction, settings)[0], approver_of(interaction, "command")
-            await answer(interaction, agenda.add_task(title, due, priority, who, scope))
+            asked, who = _own(interaction, settings), approver_of(interaction, "command")
+            await answer(interaction, agenda.add_task(title, due, priority, who, asked))
 
     return command
 
@@ -221,8 +226,8 @@ def _events(agenda: Agenda, settings: DiscordSettings) -> app_commands.Group:
         minutes: app_commands.Range[int, -1, 44_640] = 15,
     ) -> None:
         if await defer(interaction):
-            (scope, place), who = _own(interaction, settings), approver_of(interaction, "command")
-            wanted = Wanted(title, when, who.person, place, scope, Trust.APPROVED)
+            asked, who = _own(interaction, settings), approver_of(interaction, "command")
+            wanted = Wanted(title, when, who.person, asked.place, asked.scope, asked.trust)
             await answer(interaction, agenda.add_event(Plan(wanted, ends, minutes), who))
 
     @group.command(name="list", description="What comes, the next first")

@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from memory.audience import Trust
 from tests.service.asking import rows
 from tests.service.towns import Town, town
 
 CALL = "⏰ call mum"
+TRUSTED = {
+    "messages": "SELECT person_id, trust FROM messages WHERE role = 'user'",
+    "tasks": "SELECT person_id, trust FROM tasks",
+    "reminders": "SELECT person_id, trust FROM reminders",
+    "events": "SELECT person_id, trust FROM events",
+}
 
 
 async def eventually(fits: Callable[[], bool], what: str, within: float = 20.0) -> None:
@@ -90,6 +97,23 @@ async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path
         assert said.text.startswith(CALL)
         await t.ask(t.ana, t.ana.direct, "thanks")
         assert len([each for each in t.ana.direct.from_bot if "call mum" in each.text and "⏰" in each.text]) == 1
+        await t.service.stop()
+
+
+async def test_what_is_written_down_by_command_is_trusted_as_what_its_person_says(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        trusted = {}
+        for person in (t.ana, t.olga):
+            await t.ask(person, person.direct, "hello")
+            for command, words in (("tasks add", {"title": "buy tea"}), ("remind me", {"text": "buy tea"})):
+                await person.command(command, {**words, **({"when": "in 1 hour"} if "text" in words else {})})
+            await person.command("events add", {"title": "tea", "when": "in 2 hours"})
+            trusted[person] = [
+                {trust for who, trust in rows(t, TRUSTED[table]) if who == f"discord:{person.id}"} for table in TRUSTED
+            ]
+        assert trusted[t.ana] == [{Trust.STRANGER}] * 4
+        assert trusted[t.olga] == [{Trust.OWNER}] * 4
         await t.service.stop()
 
 
