@@ -86,7 +86,7 @@ WORDS = ("Tom, the cat, sleeps", "Tom the cat sleeps")
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder in which the same stands twice."""
+    """A data folder in which the same stands twice; for copies of it."""
     folder = tmp_path_factory.mktemp("twice")
     assert carina(folder, "chat", "--once", "hello").returncode == 0
     for words in WORDS:
@@ -98,30 +98,34 @@ def listed(folder: Path) -> list[str]:
     return sorted(row["text"] for row in json.loads(carina(folder, "archival", "list", "--json").stdout))
 
 
-def test_killed_at_its_points_the_real_program_did_all_or_nothing(twice: Path) -> None:
-    assert carina(twice, "dream", "run", CARINA_FAULT="dreams.store:before").returncode < 0
-    assert listed(twice) == sorted(WORDS)
-    assert carina(twice, "dream", "run", CARINA_FAULT="dreams.store:after").returncode < 0
-    assert listed(twice) == [WORDS[0]]
-    assert "nothing is new" in carina(twice, "dream", "run").stdout.lower()
-    report = json.loads(carina(twice, "dream", "report", "--json").stdout)
+def test_killed_at_its_points_the_real_program_did_all_or_nothing(twice: Path, tmp_path: Path) -> None:
+    home = own_copy(twice, tmp_path)
+    assert carina(home, "dream", "run", CARINA_FAULT="dreams.store:before").returncode < 0
+    assert listed(home) == sorted(WORDS)
+    assert carina(home, "dream", "run", CARINA_FAULT="dreams.store:after").returncode < 0
+    assert listed(home) == [WORDS[0]]
+    assert "nothing is new" in carina(home, "dream", "run").stdout.lower()
+    report = json.loads(carina(home, "dream", "report", "--json").stdout)
     assert [row["what"] for row in report] == ["run", "made", "merged", "merged"]
-    assert carina(twice, "dream", "undo", CARINA_FAULT="dreams.undo:before").returncode < 0
-    assert listed(twice) == [WORDS[0]]
-    assert carina(twice, "dream", "undo", CARINA_FAULT="dreams.undo:after").returncode < 0
-    assert listed(twice) == sorted(WORDS)
-    refused = carina(twice, "dream", "undo")
+    assert carina(home, "dream", "undo", CARINA_FAULT="dreams.undo:before").returncode < 0
+    assert listed(home) == [WORDS[0]]
+    assert carina(home, "dream", "undo", CARINA_FAULT="dreams.undo:after").returncode < 0
+    assert listed(home) == sorted(WORDS)
+    refused = carina(home, "dream", "undo")
     assert refused.returncode != 0
     assert "no run to undo" in refused.stderr
 
 
-def own_copy(twice: Path, folder: Path, *statements: str) -> Path:
-    """A copy of that folder, with its rows changed."""
-    shutil.copytree(twice, folder / "home")
-    with closing(sqlite3.connect(file_of(folder / "home"))) as raw, raw:
-        for sql in statements:
-            raw.execute(sql)
-    return folder / "home"
+def own_copy(twice: Path, folder: Path) -> Path:
+    """A copy of that folder, so that no test is another's past."""
+    return shutil.copytree(twice, folder / "home")
+
+
+def remembered(home: Path, words: str, change: str) -> None:
+    """Keep an entry, and change its row behind the program's back."""
+    assert carina(home, "archival", "add", words).returncode == 0
+    with closing(sqlite3.connect(file_of(home))) as raw, raw:
+        raw.execute(change)
 
 
 def file_of(folder: Path) -> Path:
@@ -140,8 +144,8 @@ def test_a_run_that_its_own_checks_refuse_changes_nothing_wherever_it_dies(
 ) -> None:
     broken = """UPDATE archival_entries SET archived_at = created_at, superseded_by = 'ent_gone'
                 WHERE content = 'An old word'"""
-    assert carina(twice, "archival", "add", "An old word").returncode == 0
-    home = own_copy(twice, tmp_path, broken)
+    home = own_copy(twice, tmp_path)
+    remembered(home, "An old word", broken)
     before = rows(home, "SELECT * FROM archival_entries ORDER BY n")
     assert carina(home, "dream", "run", CARINA_FAULT=f"dreams.refuse:{side}").returncode < 0
     assert rows(home, "SELECT * FROM archival_entries ORDER BY n") == before
@@ -161,8 +165,8 @@ WAITING = """UPDATE archival_entries SET archived_at = created_at, person_id = '
 def test_an_answer_about_what_waits_counts_once_wherever_it_dies(
     twice: Path, tmp_path: Path, answer: str, side: str
 ) -> None:
-    assert carina(twice, "archival", "add", "A sore word").returncode == 0
-    home = own_copy(twice, tmp_path, WAITING)
+    home = own_copy(twice, tmp_path)
+    remembered(home, "A sore word", WAITING)
     (waits,) = json.loads(carina(home, "dream", "waiting", "--json").stdout)
     assert carina(home, "dream", answer, waits["id"], CARINA_FAULT=f"dreams.permit:{side}").returncode < 0
     again = carina(home, "dream", answer, waits["id"])

@@ -28,7 +28,7 @@ async def test_a_message_is_answered_where_it_was_said(tmp_path: Path) -> None:
         assert service.platform.texts(ATTIC.id) == ["Yes."]
         assert service.platform.texts(direct(ANN).id) == ["Yes."]
         assert service.platform.texts(HALL.id) == []
-        assert [row.detail["reply_to"] for row in await service.outbox()] == ["1", "2"]
+        assert {row.detail["reply_to"] for row in await service.outbox()} == {"1", "2"}  # places wait for no other
 
 
 async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_path: Path) -> None:
