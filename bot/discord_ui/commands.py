@@ -30,6 +30,7 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 `/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
 `/archival list` shows what I keep for the long term; `search`, `show`, `add` and `delete` are there too.
 `/facts list` shows what I learned from what people say; `add`, `confirm`, `correct` and `forget` are there too.
+`/project` keeps what projects taught: `review`, `prefer`, `done` and `rate` add to it, `list` shows it.
 `/dream report` shows how that was tidied, `/dream waiting` what I guess of you and use only when you say yes.
 `/activity` shows what agents did lately, `/coord status` what they arranged, `/summary` earlier talk in short.
 `/context` shows what an agent has before its eyes here, `/agents` and `/groups list` who lives here.
