@@ -15,11 +15,27 @@ def add_projects(app: typer.Typer, administer: Administer) -> None:
     group = typer.Typer(help="What was learned from projects: reviews, wishes, ratings.")
     app.add_typer(group, name="project")
 
+    _add_looking(group, administer)
+    _add_telling(group, administer)
+    _add_rating(group, administer)
+
+
+def _add_looking(group: typer.Typer, administer: Administer) -> None:
     @group.command("list")
     def project_list(as_json: Json = False) -> None:
         """Show what was learned."""
         administer(told("project.list", "Nothing was learned from projects yet."), as_json)
 
+    @group.command("forget")
+    def project_forget(
+        which: Annotated[str, typer.Argument(metavar="NUMBER", help="Its number, as `carina project list` shows it.")],
+        as_json: Json = False,
+    ) -> None:
+        """Take something of it away."""
+        administer(told("project.forget", "", which=which), as_json)
+
+
+def _add_telling(group: typer.Typer, administer: Administer) -> None:
     @group.command("review")
     def project_review(
         text: Annotated[str, typer.Argument(help="What a review found: one issue, or several numbered lines.")],
@@ -44,6 +60,8 @@ def add_projects(app: typer.Typer, administer: Administer) -> None:
         """Note that a project is done, so that it can be rated."""
         administer(told("project.done", "", text=text, tech=tech), as_json)
 
+
+def _add_rating(group: typer.Typer, administer: Administer) -> None:
     @group.command("rate")
     def project_rate(
         creativity: _Points = 0,
@@ -57,11 +75,3 @@ def add_projects(app: typer.Typer, administer: Administer) -> None:
         given = dict(zip(AXES, (creativity, visual, interaction, completeness, engagement), strict=True))
         ratings = {axis: points for axis, points in given.items() if points}
         administer(told("project.rate", "", ratings=ratings), as_json)
-
-    @group.command("forget")
-    def project_forget(
-        which: Annotated[str, typer.Argument(metavar="NUMBER", help="Its number, as `carina project list` shows it.")],
-        as_json: Json = False,
-    ) -> None:
-        """Take something of it away."""
-        administer(told("project.forget", "", which=which), as_json)

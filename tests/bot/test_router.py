@@ -24,11 +24,12 @@ ABROAD = channel("port", of="abroad")
 
 async def test_a_message_is_answered_where_it_was_said(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
-        await service.heard(said("hello", 1, ATTIC), said("hello", 2, direct(ANN)))
+        await service.heard(said("hello", 1, ATTIC))  # one after the other: places wait for no other
+        await service.heard(said("hello", 2, direct(ANN)))
         assert service.platform.texts(ATTIC.id) == ["Yes."]
         assert service.platform.texts(direct(ANN).id) == ["Yes."]
         assert service.platform.texts(HALL.id) == []
-        assert {row.detail["reply_to"] for row in await service.outbox()} == {"1", "2"}  # places wait for no other
+        assert [row.detail["reply_to"] for row in await service.outbox()] == ["1", "2"]
 
 
 async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_path: Path) -> None:
