@@ -104,6 +104,8 @@ async def _turns(world: World, spans: Spans, words: Words, count: int) -> None:
         world.router.receive(heard)
         await world.endpoint.until(world.endpoint.count + 1)
         await world.router.delivered(heard.place.id)
+        while spans.ended.get("outbox.sent", 0.0) < accepted:  # a reader may see it before who wrote it is told
+            await asyncio.sleep(0)
         spans.add("whole", accepted)
         sample = spans.close()
         sample["turn"] = spans.ended["turn.answer"] - spans.began["turn.begin"]
