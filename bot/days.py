@@ -34,6 +34,12 @@ def night(date: datetime, zone: str) -> Period:
     return Period(instant(start, zone_of(zone)), instant(end, zone_of(zone)), f"{day:%Y-%m-%d}")
 
 
+def night_of(moment: datetime, zone: str) -> Period:
+    """The night that a moment belongs to."""
+    found = night(moment, zone)
+    return found if found.start <= moment else night(moment - timedelta(days=1), zone)
+
+
 def last_night(now: datetime, zone: str) -> Period:
     """The night that began yesterday."""
     return night(now - timedelta(days=1), zone)

@@ -186,6 +186,10 @@ class Desk:
         async with self._constellations.use(self._house) as database:
             return await database.read(agents.agents)
 
+    async def agent_names(self) -> list[str]:
+        """What the agents are called."""
+        return [agent.name for agent in await self.agents()]
+
     def tools_of(self, agent: Agent) -> list[str]:
         """The tools that it really has: of those it may use, the ones that are there."""
         return sorted(self.toolset(agent).tools)

@@ -7,14 +7,14 @@ what agents arrange with each other.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, TypeVar
 
 import structlog
 
 from bot import policy
-from bot.days import Period, last_night, night_named
+from bot.days import Period, last_night, night_named, night_of
 from bot.desk import Asker
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
@@ -45,6 +45,7 @@ from sources.text import one_line
 T = TypeVar("T")
 _UNDO = commit_point("night.undo")
 _SHOWN = 160
+_KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
 _OWNER = Asking(Approver(PERSON, door="command line"), Scope(OWNER), Trust.OWNER)
 LASTING = "This is not undone as one: each block has its own undo (`memory undo`), entries that went stay away."
 _log = structlog.get_logger("bot.nights")
@@ -87,6 +88,17 @@ class Nights:
 
         async with self.constellations.use(self.house) as database:
             return await database.read(read)
+
+    async def known(self, asker: Asker) -> list[str]:
+        """The last weeks' nights in which an agent acted by itself, as far as the asker may know; newest first."""
+        since = self.clock() - _KNOWN
+
+        def read(rows: Rows) -> list[datetime]:
+            return nights.begun_since(rows, since, asker.scope)
+
+        async with self.constellations.use(self.house) as database:
+            begun = await database.read(read)
+        return list(dict.fromkeys(night_of(at, self.zone).name for at in begun))
 
     async def undo(self, asking: Asking, which: str = "") -> list[dict[str, Any]]:
         """Take back what the turns of a night wrote, all in one unit of work; what came of each thing they wrote."""

@@ -130,6 +130,16 @@ class Remembering:
 
         return await self._read(read)
 
+    async def writers(self, asking: Asking, name: str) -> dict[str, str]:
+        """Who wrote in a block, by id and with what they are called, in the order in which they first did."""
+
+        def read(rows: Rows) -> dict[str, str]:
+            _named, past = named_past(rows, asking.scope, name)
+            names = writer_names(rows, past, asking.scope)
+            return {step.change.writer: names[step.change.writer] for step in past.steps}
+
+        return await self._read(read)
+
     async def edit(self, asking: Asking, name: str, text: str, seen: int | None = None) -> dict[str, Any]:
         """Make that the whole text; what came after the version that was seen stays."""
 

@@ -74,6 +74,14 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
     ]
 
 
+def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
+    """When those began that began since then and that the scope may know, the newest first."""
+    condition, parameters = scope.sql("t.audience")
+    sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND {condition} AND t.id IN ({_ROOT})
+              ORDER BY t.id DESC"""
+    return [from_text(row["started_at"]) for row in rows.all(sql, (to_text(since), *parameters))]
+
+
 def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[NightTurn]) -> int:
     """How many more there were that the scope of those may not know."""
     sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND t.id IN ({_ROOT})"

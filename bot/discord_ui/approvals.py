@@ -2,13 +2,14 @@
 
 import io
 import re
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import discord
 from discord import app_commands
 
 from bot.approving import Approvals
-from bot.discord_ui.answering import LONGEST, Interaction, defer, tell
+from bot.discord_ui.answering import LONGEST, Interaction, Suggest, defer, suggests, tell
 from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door
 from bot.errors import UserError
@@ -18,9 +19,6 @@ from memory.requests import Request, Verdict
 from sources.discord.buttons import PATTERN
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
-Choices: TypeAlias = list[app_commands.Choice[str]]
-
-_CHOICES = 25
 
 
 def install_approvals(tree: Tree, approvals: Approvals) -> None:
@@ -96,7 +94,7 @@ def _approve(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
     ) -> None:
         await _answer(interaction, approvals, request, Verdict(length.value) if length else Verdict.ONCE)
 
-    command.autocomplete("request")(_waiting(approvals))
+    suggests(command, "request", _waiting(approvals))
     return command
 
 
@@ -106,17 +104,16 @@ def _deny(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
     async def command(interaction: Interaction, request: app_commands.Range[str, 1, 20]) -> None:
         await _answer(interaction, approvals, request, Verdict.DENY)
 
-    command.autocomplete("request")(_waiting(approvals))
+    suggests(command, "request", _waiting(approvals))
     return command
 
 
-def _waiting(approvals: Approvals) -> Any:
-    async def choices(interaction: Interaction, typed: str) -> Choices:
+def _waiting(approvals: Approvals) -> Suggest:
+    async def waiting(interaction: Interaction) -> Iterable[tuple[str, str]]:
         found = await approvals.waiting(approver_of(interaction, "command"))
-        fitting = [each for each in found if typed in str(each.id) or typed.casefold() in each.tool.casefold()]
-        return [app_commands.Choice(name=_line(each)[:100], value=str(each.id)) for each in fitting[:_CHOICES]]
+        return ((str(each.id), _line(each)) for each in found)
 
-    return choices
+    return waiting
 
 
 async def _answer(interaction: Interaction, approvals: Approvals, request: str, verdict: Verdict) -> None:
@@ -164,15 +161,11 @@ def _revoke(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
             return
         await tell(interaction, f"Ended: {_grant_line(gone)}")
 
-    @command.autocomplete("permit")
-    async def permits(interaction: Interaction, typed: str) -> Choices:
-        try:
-            found = await approvals.standing(approver_of(interaction, "command"))
-        except UserError:
-            return []
-        fitting = [each for each in found if typed in str(each.id) or typed.casefold() in each.subject.casefold()]
-        return [app_commands.Choice(name=_grant_line(each)[:100], value=str(each.id)) for each in fitting[:_CHOICES]]
+    async def standing(interaction: Interaction) -> Iterable[tuple[str, str]]:
+        found = await approvals.standing(approver_of(interaction, "command"))
+        return ((str(each.id), _grant_line(each)) for each in found)
 
+    suggests(command, "permit", standing)
     return command
 
 

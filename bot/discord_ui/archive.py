@@ -1,6 +1,7 @@
 """`/archival list|search|show|add|delete|widen` and `/context`: long-term entries; what an agent sees in a place."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import discord
@@ -9,7 +10,7 @@ from discord import app_commands
 
 from bot.archive import Archive, shown_lines
 from bot.desk import Asker
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, Suggest, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.remembering import Asking
@@ -26,7 +27,6 @@ from sources.discord.settings import DiscordSettings
 from sources.text import one_line
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
-Choices: TypeAlias = list[app_commands.Choice[str]]
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
 _log = structlog.get_logger("bot.discord_ui.archive")
@@ -103,7 +103,7 @@ def _show(archive: Archive, settings: DiscordSettings) -> Command:
         if await defer(interaction):
             await answer(interaction, words(await asker_of(interaction, settings), entry), file_name="entry.md")
 
-    command.autocomplete("entry")(_entries(archive, settings))
+    suggests(command, "entry", _entries(archive, settings))
     return command
 
 
@@ -146,7 +146,7 @@ def _delete(archive: Archive, settings: DiscordSettings) -> Command:
             asker = await asker_of(interaction, settings)
             await answer(interaction, archive.delete(asker, approver_of(interaction, "command"), entry))
 
-    command.autocomplete("entry")(_entries(archive, settings))
+    suggests(command, "entry", _entries(archive, settings))
     return command
 
 
@@ -171,17 +171,16 @@ def _widen(archive: Archive, settings: DiscordSettings) -> Command:
         if await defer(interaction):
             await answer(interaction, words(interaction, entry, to, sure=sure), file_name="entry.md")
 
-    command.autocomplete("entry")(_entries(archive, settings))
+    suggests(command, "entry", _entries(archive, settings))
     return command
 
 
-def _entries(archive: Archive, settings: DiscordSettings) -> Any:
-    async def choices(interaction: Interaction, typed: str) -> Choices:
+def _entries(archive: Archive, settings: DiscordSettings) -> Suggest:
+    async def latest(interaction: Interaction) -> Iterable[tuple[str, str]]:
         found = await archive.latest(await asker_of(interaction, settings), limit=100)
-        fitting = [entry for entry in found if typed.casefold() in _line(entry).casefold()]
-        return [app_commands.Choice(name=_line(entry)[:100], value=entry.id) for entry in fitting[:25]]
+        return ((entry.id, _line(entry)) for entry in found)
 
-    return choices
+    return latest
 
 
 def _context(archive: Archive, settings: DiscordSettings) -> Command:

@@ -1,5 +1,6 @@
 """`/cost` and `/permits grant`."""
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from discord import app_commands
@@ -7,17 +8,17 @@ from discord import app_commands
 from bot.budgeting import Budgeting, standing_line
 from bot.costs import Costs, bill_lines
 from bot.desk import Desk
-from bot.discord_ui.answering import Interaction, answer, defer
-from bot.discord_ui.asking import approver_of
+from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
+from bot.discord_ui.asking import approver_of, asker_of
 from bot.granting import Granting, Wanted
 from bot.policy import Approver
+from memory.agents import Agent
 from memory.audience import Audience
 from memory.usage import By
 from sources.discord.places import place_of, spot_of
 from sources.discord.settings import DiscordSettings
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
-Choices: TypeAlias = list[app_commands.Choice[str]]
 
 
 def install_cost(tree: app_commands.CommandTree[Any], costs: Costs, budgeting: Budgeting) -> None:
@@ -73,17 +74,26 @@ def _grant(granting: Granting, desk: Desk, settings: DiscordSettings) -> Command
         wanted = Wanted(agent, _heard_here(interaction, settings), tool, block, arguments, hours)
         await answer(interaction, _granted(granting, wanted, approver_of(interaction, "command")))
 
-    @command.autocomplete("agent")
-    async def agents(_interaction: Interaction, typed: str) -> Choices:
-        return _fitting([agent.name for agent in await desk.agents()], typed)
+    async def agents(_interaction: Interaction) -> Iterable[str]:
+        return await desk.agent_names()
 
-    @command.autocomplete("tool")
-    async def tools(interaction: Interaction, typed: str) -> Choices:
-        named = str(interaction.namespace.agent or "").casefold()
-        found = [agent for agent in await desk.agents() if not named or agent.name.casefold() == named]
-        return _fitting([tool for agent in found for tool in agent.tools], typed)
+    async def tools(interaction: Interaction) -> Iterable[str]:
+        return [tool for agent in await desk.agents() if _meant(interaction, agent) for tool in agent.tools]
 
+    async def blocks(interaction: Interaction) -> Iterable[str]:
+        found = await desk.blocks(await asker_of(interaction, settings))
+        return [block.label for agent, held in found if _meant(interaction, agent) for block in held]
+
+    suggests_names(command, "agent", agents)
+    suggests_names(command, "tool", tools)
+    suggests_names(command, "block", blocks)
     return command
+
+
+def _meant(interaction: Interaction, agent: Agent) -> bool:
+    """Whether it is the agent that the command names already; every agent while it names none."""
+    named = str(interaction.namespace.agent or "").casefold()
+    return not named or agent.name.casefold() == named
 
 
 async def _granted(granting: Granting, wanted: Wanted, who: Approver) -> str:
@@ -95,8 +105,3 @@ async def _granted(granting: Granting, wanted: Wanted, who: Approver) -> str:
 
 def _heard_here(interaction: Interaction, settings: DiscordSettings) -> Audience:
     return place_of(spot_of(interaction.channel, interaction.user.id), settings).audience
-
-
-def _fitting(names: list[str], typed: str) -> Choices:
-    fitting = [name for name in dict.fromkeys(names) if typed.casefold() in name.casefold()]
-    return [app_commands.Choice(name=name[:100], value=name[:100]) for name in fitting[:25]]

@@ -1,12 +1,13 @@
 """`/facts`: what agents learned, as far as the asker may know it here; only they see the answer."""
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 import discord
 from discord import app_commands
 
-from bot.desk import Asker
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.desk import Asker, Desk
+from bot.discord_ui.answering import Interaction, Names, Suggest, answer, defer, suggests, suggests_names
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.facts import Entered, Facts
 from bot.knowing import numbered_line
@@ -20,30 +21,32 @@ Command: TypeAlias = app_commands.Command[Any, ..., None]
 Which: TypeAlias = app_commands.Range[str, 1, 20]
 Words: TypeAlias = app_commands.Range[str, 1, LONGEST]
 Category: TypeAlias = Literal["user_preference", "codebase_pattern", "workflow_habit", "lesson_learned"]
-Choices: TypeAlias = list[app_commands.Choice[str]]
 
 
-def install_facts(tree: app_commands.CommandTree[Any], facts: Facts, settings: DiscordSettings) -> None:
+def install_facts(tree: app_commands.CommandTree[Any], facts: Facts, desk: Desk, settings: DiscordSettings) -> None:
     """Put the commands into the tree."""
+
+    async def names(_interaction: Interaction) -> Iterable[str]:
+        return await desk.agent_names()
+
     group = app_commands.Group(name="facts", description="What I learned from what people say")
-    group.add_command(_list(facts, settings))
-    group.add_command(_add(facts, settings))
+    group.add_command(_list(facts, settings, names))
+    group.add_command(_add(facts, settings, names))
     for command in (_confirm(facts, settings), _correct(facts, settings), _forget(facts, settings)):
-        command.autocomplete("fact")(_choices(facts, settings))
+        suggests(command, "fact", _known(facts, settings))
         group.add_command(command)
     tree.add_command(group)
 
 
-def _choices(facts: Facts, settings: DiscordSettings) -> Any:
-    async def choices(interaction: Interaction, typed: str) -> Choices:
+def _known(facts: Facts, settings: DiscordSettings) -> Suggest:
+    async def known(interaction: Interaction) -> Iterable[tuple[str, str]]:
         found = await facts.known(await asker_of(interaction, settings))
-        fitting = [fact for fact in found if typed.casefold() in numbered_line(fact).casefold()]
-        return [app_commands.Choice(name=numbered_line(fact)[2:102], value=str(fact.id)) for fact in fitting[:25]]
+        return ((str(fact.id), numbered_line(fact)[2:]) for fact in found)
 
-    return choices
+    return known
 
 
-def _list(facts: Facts, settings: DiscordSettings) -> Command:
+def _list(facts: Facts, settings: DiscordSettings, names: Names) -> Command:
     async def words(asker: Asker, agent: str, *, mine: bool) -> str:
         found = await facts.known(asker, agent, mine=mine)
         lines = [discord.utils.escape_markdown(numbered_line(fact)[2:]) for fact in found]
@@ -57,10 +60,11 @@ def _list(facts: Facts, settings: DiscordSettings) -> Command:
                 interaction, words(await asker_of(interaction, settings), agent, mine=mine), file_name="facts.md"
             )
 
+    suggests_names(command, "agent", names)
     return command
 
 
-def _add(facts: Facts, settings: DiscordSettings) -> Command:
+def _add(facts: Facts, settings: DiscordSettings, names: Names) -> Command:
     async def words(interaction: Interaction, entered: Entered) -> str:
         trust = trust_of(author_of(interaction.user), settings)
         return f"Kept: {numbered_line(await facts.add(await asker_of(interaction, settings), trust, entered))[2:]}"
@@ -76,6 +80,7 @@ def _add(facts: Facts, settings: DiscordSettings) -> Command:
         if await defer(interaction):
             await answer(interaction, words(interaction, Entered(fact, category, agent)))
 
+    suggests_names(command, "agent", names)
     return command
 
 

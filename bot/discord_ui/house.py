@@ -7,7 +7,7 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk
-from bot.discord_ui.answering import answer, defer, suggests, tell
+from bot.discord_ui.answering import answer, defer, suggests, suggests_names, tell
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.operations import Operations
@@ -59,13 +59,11 @@ def _sleep(staff: Staff, name: str, description: str) -> Command:
             who = approver_of(interaction, "command")
             await answer(interaction, staff.sleep_by(who, agent, awake=name == "wake"))
 
-    @command.autocomplete("agent")
-    async def complete(_interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
+    async def fitting(_interaction: Interaction) -> list[str]:
         wanted = "hibernated" if name == "wake" else "active"
-        names = [str(each["agent"]) for each in await staff.listing() if each["status"] == wanted]
-        fitting = [each for each in names if typed.casefold() in each.casefold()]
-        return [app_commands.Choice(name=each[:100], value=each[:100]) for each in fitting[:25]]
+        return [str(each["agent"]) for each in await staff.listing() if each["status"] == wanted]
 
+    suggests_names(command, "agent", fitting)
     return command
 
 

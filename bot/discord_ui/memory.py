@@ -7,13 +7,15 @@ shown, so it works after a restart, and what was written meanwhile stays.
 import functools
 import io
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 import discord
 import structlog
 from discord import app_commands
 
+from bot.desk import Desk
+from bot.discord_ui.answering import suggests, suggests_names
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
@@ -38,7 +40,9 @@ _FORM_NAME = 70  # characters of a name that fit behind that into 100
 _log = structlog.get_logger(__name__)
 
 
-def install_memory(tree: app_commands.CommandTree[Any], remembering: Remembering, settings: DiscordSettings) -> None:
+def install_memory(
+    tree: app_commands.CommandTree[Any], remembering: Remembering, desk: Desk, settings: DiscordSettings
+) -> None:
     """Put the commands into the tree, and have the form heard whenever it was opened."""
 
     async def ask(interaction: Interaction) -> Asking:
@@ -50,7 +54,7 @@ def install_memory(tree: app_commands.CommandTree[Any], remembering: Remembering
         group.add_command(command)
     for command in (_diff(remembering, ask), _rollback(remembering, ask), _revert(remembering, ask)):
         group.add_command(command)
-    for command in (_edit(remembering, ask), _share(remembering, ask), _unshare(remembering, ask)):
+    for command in (_edit(remembering, ask), _share(remembering, ask, desk), _unshare(remembering, ask)):
         group.add_command(command)
     group.add_command(_widen(remembering, ask))
     tree.add_command(group)
@@ -155,10 +159,14 @@ def _revert(remembering: Remembering, ask: Ask) -> Command:
 
         await _answer(interaction, text)
 
+    async def writers(interaction: Interaction) -> Iterable[tuple[str, str]]:
+        return (await remembering.writers(await ask(interaction), _label(interaction))).items()
+
+    suggests(command, "writer", writers)
     return _completed(command, remembering, ask)
 
 
-def _share(remembering: Remembering, ask: Ask) -> Command:
+def _share(remembering: Remembering, ask: Ask, desk: Desk) -> Command:
     @app_commands.command(name="share", description="Let another agent see a block, and change it as far as you say")
     @app_commands.describe(
         label="Which block", agent="Which agent; without it, whom it is shared with", at="What that agent may do"
@@ -174,6 +182,10 @@ def _share(remembering: Remembering, ask: Ask) -> Command:
 
         await _answer(interaction, text)
 
+    async def agents(_interaction: Interaction) -> Iterable[str]:
+        return await desk.agent_names()
+
+    suggests_names(command, "agent", agents)
     return _completed(command, remembering, ask)
 
 
@@ -186,6 +198,11 @@ def _unshare(remembering: Remembering, ask: Ask) -> Command:
 
         await _answer(interaction, text)
 
+    async def sharers(interaction: Interaction) -> Iterable[str]:
+        found = await remembering.share(await ask(interaction), _label(interaction))
+        return (share["agent"] for share in found["shares"])
+
+    suggests_names(command, "agent", sharers)
     return _completed(command, remembering, ask)
 
 
@@ -208,13 +225,16 @@ def _widen(remembering: Remembering, ask: Ask) -> Command:
 
 
 def _completed(command: Command, remembering: Remembering, ask: Ask) -> Command:
-    @command.autocomplete("label")
-    async def names(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
-        rows = await remembering.blocks(await ask(interaction))
-        fitting = [row["block"] for row in rows if typed.casefold() in row["block"].casefold()]
-        return [app_commands.Choice(name=name, value=name) for name in fitting[:25]]
+    async def names(interaction: Interaction) -> Iterable[str]:
+        return (row["block"] for row in await remembering.blocks(await ask(interaction)))
 
+    suggests_names(command, "label", names)
     return command
+
+
+def _label(interaction: Interaction) -> str:
+    """The block that the command names so far."""
+    return str(interaction.namespace.label or "")
 
 
 # ------------------------------------------------------------------------------------------------------- the form

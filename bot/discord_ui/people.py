@@ -1,12 +1,13 @@
 """`/pair` and `/people`: letting strangers in by their codes, and letting in or shutting out people, roles, servers."""
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import discord
 from discord import app_commands
 
 from bot.admission import Admission, Listed
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.policy import Approver
@@ -16,7 +17,6 @@ from sources.discord.places import person_id, user_number
 from sources.discord.settings import guild_subject, role_subject
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
-Choices: TypeAlias = list[app_commands.Choice[str]]
 
 _SERVER = guild_subject(0)[:-1]
 _ROLE = role_subject(0)[:-1]
@@ -109,17 +109,13 @@ def _forget(admission: Admission) -> Command:
         if await defer(interaction):
             await answer(interaction, admission.forget(who, _who(interaction)))
 
-    @command.autocomplete("who")
-    async def known(interaction: Interaction, typed: str) -> Choices:
-        try:
-            found = await admission.listed(_who(interaction))
-        except UserError:
-            return []
-        lines = {each.subject: f"{each.subject} ({each.rule})" for each in found.ruled}
+    async def known(interaction: Interaction) -> Iterable[tuple[str, str]]:
+        found = await admission.listed(_who(interaction))
+        lines: dict[str, str] = {each.subject: f"{each.subject} ({each.rule})" for each in found.ruled}
         lines |= {each.person: f"{each.name} ({each.person}) waits" for each in found.waiting}
-        fitting = [(subject, line) for subject, line in lines.items() if typed.casefold() in line.casefold()]
-        return [app_commands.Choice(name=line[:100], value=subject) for subject, line in fitting[:25]]
+        return lines.items()
 
+    suggests(command, "who", known)
     return command
 
 

@@ -7,16 +7,12 @@ import discord
 from discord import app_commands
 
 from bot.backups import Backups
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of
-from bot.errors import UserError
 from bot.policy import Approver
 from bot.schedule import Schedule
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
-Choices: TypeAlias = list[app_commands.Choice[str]]
-
-_CHOICES = 25
 
 
 def install_jobs(tree: app_commands.CommandTree[Any], schedule: Schedule) -> None:
@@ -78,13 +74,8 @@ def _act(schedule: Schedule, name: str, description: str, work: Callable[[str, A
         if await defer(interaction):
             await answer(interaction, work(job, approver_of(interaction, "command")))
 
-    @command.autocomplete("job")
-    async def jobs(interaction: Interaction, typed: str) -> Choices:
-        try:
-            found = await schedule.listed(approver_of(interaction, "command"))
-        except UserError:
-            return []
-        fitting = [each["id"] for each in found if typed.casefold() in each["id"].casefold()]
-        return [app_commands.Choice(name=each[:100], value=each[:100]) for each in fitting[:_CHOICES]]
+    async def jobs(interaction: Interaction) -> list[str]:
+        return [each["id"] for each in await schedule.listed(approver_of(interaction, "command"))]
 
+    suggests_names(command, "job", jobs)
     return command

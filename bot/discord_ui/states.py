@@ -4,7 +4,7 @@ from typing import Any
 
 from discord import app_commands
 
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of, scope_here
 from bot.states import NOTHING, States
 from sources.discord.settings import DiscordSettings
@@ -20,9 +20,8 @@ def install_states(tree: app_commands.CommandTree[Any], states: States, settings
             who, scope = approver_of(interaction, "command").person, scope_here(interaction, settings)
             await answer(interaction, states.say(who, scope, state) if state else states.seen(who, scope))
 
-    @command.autocomplete("state")
-    async def complete(_interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
-        fitting = [each for each in [*await states.known(), NOTHING] if typed.casefold() in each.casefold()]
-        return [app_commands.Choice(name=each[:100], value=each[:100]) for each in fitting[:25]]
+    async def known(_interaction: Interaction) -> list[str]:
+        return [*await states.known(), NOTHING]
 
+    suggests_names(command, "state", known)
     tree.add_command(command)

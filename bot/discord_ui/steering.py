@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.policy import Approver
@@ -15,7 +15,6 @@ from sources.discord.places import NAME, Spot, bindings_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
-Choices: TypeAlias = list[app_commands.Choice[str]]
 Reach: TypeAlias = Literal["channel", "category", "server"]
 Channel: TypeAlias = discord.abc.GuildChannel | discord.Thread
 
@@ -133,12 +132,10 @@ def _route(steering: Steering) -> Command:
             spot = spot_of(channel or interaction.channel, interaction.user.id)
             await answer(interaction, _routed(steering, (spot, reach), group, _who(interaction)))
 
-    @command.autocomplete("group")
-    async def groups(_interaction: Interaction, typed: str) -> Choices:
-        names = [each.name for each in await steering.groups()] + [_CONFIGURED]
-        fitting = [name for name in names if typed.casefold() in name.casefold()]
-        return [app_commands.Choice(name=name[:100], value=name[:100]) for name in fitting[:25]]
+    async def groups(_interaction: Interaction) -> list[str]:
+        return [*(each.name for each in await steering.groups()), _CONFIGURED]
 
+    suggests_names(command, "group", groups)
     return command
 
 

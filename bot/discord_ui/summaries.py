@@ -1,12 +1,13 @@
 """`/summary`: what was said here, what agents did and what happened in short; what was written while nobody watched."""
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import discord
 from discord import app_commands
 
 from bot.desk import Asker
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, Names, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.dreams import report_command
 from bot.dreams.desk import Dreams
@@ -61,11 +62,10 @@ def _agent(summaries: Summaries, settings: DiscordSettings) -> Command:
         if await defer(interaction):
             await answer(interaction, words(await asker_of(interaction, settings), agent), file_name="summary.md")
 
-    @command.autocomplete("agent")
-    async def names(_interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
-        fitting = [name for name in await summaries.names() if typed.casefold() in name.casefold()]
-        return [app_commands.Choice(name=name[:100], value=name[:100]) for name in fitting[:25]]
+    async def names(_interaction: Interaction) -> list[str]:
+        return await summaries.names()
 
+    suggests_names(command, "agent", names)
     return command
 
 
@@ -101,6 +101,7 @@ def _night(summaries: Summaries, settings: DiscordSettings) -> Command:
         if await defer(interaction):
             await answer(interaction, words(await asker_of(interaction, settings), night), file_name="night.md")
 
+    suggests_names(command, "night", _nights(summaries, settings))
     return command
 
 
@@ -118,7 +119,15 @@ def _undo(summaries: Summaries, settings: DiscordSettings) -> Command:
             scope = (await asker_of(interaction, settings)).scope
             await answer(interaction, words(Asking(who, scope, trust), night), file_name="night.md")
 
+    suggests_names(command, "night", _nights(summaries, settings))
     return command
+
+
+def _nights(summaries: Summaries, settings: DiscordSettings) -> Names:
+    async def known(interaction: Interaction) -> Iterable[str]:
+        return await summaries.nights.known(await asker_of(interaction, settings))
+
+    return known
 
 
 def _shown(found: list[dict[str, Any]]) -> str:

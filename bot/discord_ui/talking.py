@@ -11,7 +11,7 @@ from discord import app_commands
 
 from bot import policy
 from bot.desk import Desk
-from bot.discord_ui.answering import Interaction, answer, answer_now, defer
+from bot.discord_ui.answering import Interaction, answer, answer_now, defer, suggests_names
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.grouping import Grouping
@@ -27,7 +27,6 @@ from sources.discord.reading import author_of
 from sources.discord.settings import DiscordSettings, Mode
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
-Choices: TypeAlias = list[app_commands.Choice[str]]
 Find: TypeAlias = Callable[[str, Place], Awaitable[Addressee]]
 
 _SHOWN = 1_700  # characters of what was said that are repeated in the place
@@ -41,14 +40,11 @@ def install_talking(
     async def of_group(name: str, _place: Place) -> Addressee:
         return await talking.group(name)
 
-    async def agent_names() -> list[str]:
-        return [agent.name for agent in await desk.agents()]
-
     async def group_names() -> list[str]:
         return [group.name for group in await talking.steering.groups()]
 
     group = app_commands.Group(name="chat", description="Talk to one agent or group by name, here")
-    group.add_command(_chat("agent", talking, (talking.agent, agent_names), (settings, desk.clock)))
+    group.add_command(_chat("agent", talking, (talking.agent, desk.agent_names), (settings, desk.clock)))
     group.add_command(_chat("group", talking, (of_group, group_names), (settings, desk.clock)))
     tree.add_command(group)
 
@@ -75,11 +71,10 @@ def _chat(
         if (shown := await _repeat(interaction, addressee, text)) is not None:
             talking.say(_said(interaction, shown, text, surroundings, around[1]), addressee)
 
-    @command.autocomplete("name")
-    async def complete(_interaction: Interaction, typed: str) -> Choices:
-        fitting = [each for each in await names() if typed.casefold() in each.casefold()]
-        return [app_commands.Choice(name=each[:100], value=each[:100]) for each in fitting[:25]]
+    async def called(_interaction: Interaction) -> list[str]:
+        return await names()
 
+    suggests_names(command, "name", called)
     return command
 
 
@@ -175,10 +170,8 @@ def _of_one(
         if await defer(interaction):
             await answer(interaction, work(approver_of(interaction, "command"), group), file_name="group.toml")
 
-    @command.autocomplete("group")
-    async def complete(_interaction: Interaction, typed: str) -> Choices:
-        names = [str(row["group"]) for row in await grouping.listing()]
-        fitting = [each for each in names if typed.casefold() in each.casefold()]
-        return [app_commands.Choice(name=each[:100], value=each[:100]) for each in fitting[:25]]
+    async def names(_interaction: Interaction) -> list[str]:
+        return [str(row["group"]) for row in await grouping.listing()]
 
+    suggests_names(command, "group", names)
     return command

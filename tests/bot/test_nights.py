@@ -138,6 +138,8 @@ async def test_what_was_done_at_night_is_told_with_why(tmp_path: Path) -> None:
         assert await at.nights.report(OLGAS) == [turn], "last night"
         at.house.service.clock.now = NOON.replace(day=24, hour=13)
         assert await at.nights.report(OLGAS) == []
+        assert await at.nights.known(OLGAS) == ["2026-11-22"]
+        assert await at.nights.known(Asker(ANN.id, Scope(DEN.audience))) == [], "she may not know of it"
         (hidden,) = await at.nights.report(Asker(ANN.id, Scope(DEN.audience)), "2026-11-22")
         assert hidden["text"] == "1 more where you may not know of it"
         assert "Ann" not in str(hidden)

@@ -59,6 +59,11 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         assert await offered(olga, "activity", "agent") == ["Carina", "Vega"]
         assert await offered(olga, "budget clear", "of") == ["agent:Vega"]
         assert await offered(ana, "budget clear", "of") == []
+        assert (
+            await offered(olga, "facts list", "agent", "veg")
+            == await offered(ana, "facts add", "agent", "v")
+            == ["Vega"]
+        )
         for command in ("inbox retry", "outbox retry", "outbox drop"):
             assert await offered(ana, command, "row") == []
         await t.service.stop()
@@ -73,6 +78,30 @@ async def test_entries_are_found_by_what_they_are_about(offline_archive: Town) -
     assert found.ephemeral
     assert found.text == "- boat: The boat lies at the north pier."
     assert "Nothing that is stored" in (await t.ana.command("archival search", {"text": "boat"})).text
+
+
+async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Town) -> None:
+    t = offline_archive
+
+    async def names(person: Person, command: str, option: str, **given: str) -> list[str]:
+        found = await person.autocomplete(command, option, "", t.general, options=given)
+        return [str(choice.value) for choice in found]
+
+    (label, *_) = await names(t.olga, "memory edit", "label")
+    assert label.startswith("Carina/")
+    form = await t.olga.command("memory edit", {"label": label}, t.general)
+    await t.olga.submit_modal(form, {"text": "My name is Carina."})
+    assert await names(t.olga, "memory revert", "writer", label=label) == ["system", f"person:discord:{t.olga.id}"]
+    assert await names(t.olga, "memory revert", "writer", label="nothing of that name") == []
+    reverted = {"label": label, "writer": f"person:discord:{t.olga.id}"}
+    assert "Taken back" in (await t.olga.command("memory revert", reverted, t.general)).text
+    assert await names(t.olga, "memory share", "agent", label=label) == ["Carina", "Vega"]
+    assert await names(t.olga, "memory unshare", "agent", label=label) == []
+    await t.olga.command("memory share", {"label": label, "agent": "Vega"}, t.general)
+    assert await names(t.olga, "memory unshare", "agent", label=label) == ["Vega"]
+    assert await names(t.ana, "memory unshare", "agent", label=label) == [], "she may not share it"
+    ours = await names(t.olga, "permits grant", "block", agent="Carina")
+    assert label.removeprefix("Carina/") in ours
 
 
 async def test_one_agent_is_shown_with_its_model_tools_and_rules(offline_archive: Town) -> None:
