@@ -25,6 +25,7 @@ from bot.dreams.desk import open_dreams
 from bot.embedding import Embedding, open_embedding
 from bot.errands import Errands
 from bot.errors import ConfigError
+from bot.examining.apart import Examining
 from bot.facts import Facts
 from bot.folders import Folders
 from bot.fronts import Desks, connect_fronts
@@ -45,6 +46,7 @@ from bot.progress import Progress
 from bot.projects import Projects
 from bot.rates import Rates
 from bot.remembering import Remembering
+from bot.restarting import Restart
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.states import States
@@ -251,6 +253,8 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         open_summaries(config, approvals),
         States(approvals),
         open_dreams(config, approvals, schedule, (kit.budgets, ground.thinking), lambda: router.busy),
+        Restart(people),
+        Examining(people),
     )
     open_patrols(config, approvals, schedule, kit.owner)
     why, operations = Why(*store, people, clock), Operations(*store, router.answer)

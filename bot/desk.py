@@ -17,7 +17,7 @@ from memory.agents import Agent
 from memory.audience import Scope
 from memory.block_damage import damage_since
 from memory.blocks import Block, BlockType
-from memory.clock import Clock
+from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows
 from memory.ids import ConstellationId, PersonId, PlaceId
@@ -47,6 +47,8 @@ class ServiceStatus:
     """Notifications that wait for an answer."""
     dead: int
     unsent: int
+    started: str
+    """Since when the service runs, in UTC."""
     failed: int = 0
     """Rows of the outbox that were not delivered and wait for the owner's word."""
     unknown: int = 0
@@ -90,6 +92,7 @@ class ServiceStatus:
         models = [{"model": each.model, "state": str(each.state), "words": each.words} for each in self.models]
         return {
             "running": True,
+            "started": self.started,
             "halted": self.halted,
             "constellation": self.constellation,
             "fronts": self.fronts,
@@ -118,6 +121,7 @@ class Desk:
         self._house = house
         self._default_model = default_model
         self.clock = clock
+        self.started = to_text(clock())
         self.front_states: dict[str, Callable[[], str]] = {}
         """Words on how each front end stands, by its name."""
         self.standings: Callable[[Iterable[str]], tuple[Standing, ...]] = lambda _names: ()
@@ -146,6 +150,7 @@ class Desk:
         named_agents = tuple((agent.name, self.model_of(agent)) for agent in found)
         return ServiceStatus(
             constellation=named,
+            started=self.started,
             agents=named_agents,
             fronts={name: state() for name, state in self.front_states.items()},
             models=self.standings(model for _name, model in named_agents),

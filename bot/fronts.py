@@ -16,6 +16,7 @@ from bot.coordinating import Coordinating
 from bot.costs import Costs
 from bot.desk import Desk
 from bot.dreams.desk import Dreams
+from bot.examining.apart import Examining
 from bot.facts import Facts
 from bot.folders import Folders
 from bot.granting import Granting
@@ -24,6 +25,7 @@ from bot.household import Household
 from bot.operations import Operations
 from bot.projects import Projects
 from bot.remembering import Remembering
+from bot.restarting import Restart
 from bot.schedule import Schedule
 from bot.states import States
 from bot.steering import Steering
@@ -66,6 +68,8 @@ class Desks:
     summaries: Summaries
     states: States
     dreams: Dreams
+    restart: Restart
+    examining: Examining
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
@@ -74,7 +78,7 @@ class Desks:
         house = (
             *(self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts),
             self.projects,
-            *(self.summaries, self.states, self.dreams),
+            *(self.summaries, self.states, self.dreams, self.restart),
         )
         return {name: handler for door in (*doors, *books, *house) for name, handler in door.handlers().items()}
 

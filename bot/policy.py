@@ -35,6 +35,9 @@ class Action(StrEnum):
     KEEP = "have something kept for when an agent talks to them alone"
     ANSWER = "answer a request that asks them"
     STATUS = "see how the service stands"
+    EXAMINE = "have everything examined that the service stands on"
+    EXPORT = "take away agents and groups with all their settings"
+    RESTART = "have the service end and start again"
     PERMITS = "see requests and lasting permissions"
     GRANT = "give a lasting permission that no agent asked for"
     REVOKE = "end a lasting permission"
@@ -71,6 +74,9 @@ _LEAST = {
     Action.KEEP: Standing.PERSON,
     Action.ANSWER: Standing.PERSON,
     Action.STATUS: Standing.ADMIN,
+    Action.EXAMINE: Standing.OWNER,
+    Action.EXPORT: Standing.OWNER,
+    Action.RESTART: Standing.OWNER,
     Action.PERMITS: Standing.ADMIN,
     Action.GRANT: Standing.OWNER,
     Action.REVOKE: Standing.ADMIN,

@@ -18,6 +18,7 @@ from bot.cli.backup import add_backup
 from bot.cli.bluesky import add_bluesky
 from bot.cli.budgets import add_budgets
 from bot.cli.coordinating import add_coordinating
+from bot.cli.doctor import add_doctor
 from bot.cli.dreams import add_dreams
 from bot.cli.ending import explained, logged
 from bot.cli.facts import add_facts
@@ -369,3 +370,4 @@ add_folders(app, _administer)
 add_facts(app, _administer)
 add_projects(app, _administer)
 add_dreams(app, _administer)
+add_doctor(app, _administer)

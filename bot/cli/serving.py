@@ -6,11 +6,13 @@ import signal
 from bot import logs
 from bot.app import build
 from bot.config import Config
+from bot.restarting import begin_anew
 
 
 async def serve(config: Config) -> None:
-    """Serve until SIGTERM or SIGINT, then drain."""
+    """Serve until SIGTERM or SIGINT, or until the owner wants it to start again, then drain."""
     async with build(config) as app:
+        app.desks.restart.possible = True
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -20,7 +22,19 @@ async def serve(config: Config) -> None:
             for part, setting in config.unset().items():
                 logs.log.info("not_configured", part=part, setting=setting)
             logs.ready("terminal")
-            await stop.wait()
+            await _either(stop, app.desks.restart.wanted)
 
         await app.run(until_stopped)
     logs.stopped()
+    if app.desks.restart.wanted.is_set() and not stop.is_set():
+        begin_anew()
+
+
+async def _either(*events: asyncio.Event) -> None:
+    """Until one of them is set."""
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()

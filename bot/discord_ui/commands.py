@@ -41,7 +41,7 @@ I remember what you tell me. What you say in a direct message stays there: I nev
 your quiet hours.
 `/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
 **For my owner and admins**: `/status`, `/cost`, `/budget`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`,
-`/source`, `/job`, `/backup`, `/halt`."""
+`/source`, `/job`, `/backup`, `/halt`, `/doctor`, `/restart`, `/export`."""
 
 
 def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:

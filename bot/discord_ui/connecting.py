@@ -16,6 +16,7 @@ from bot.discord_ui.books import install_cost, install_grant
 from bot.discord_ui.budgets import install_budgets
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.coordinating import install_coordinating
+from bot.discord_ui.doctor import install_doctor, install_export, install_restart
 from bot.discord_ui.dreams import install_dreams
 from bot.discord_ui.facts import install_facts
 from bot.discord_ui.halting import install_halt
@@ -120,6 +121,9 @@ def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
     install_outbox(tree, desks.outbox)
     install_summaries(tree, desks.summaries, desks.dreams, settings)
     install_dreams(tree, desks.dreams, settings)
+    install_doctor(tree, desks.examining)
+    install_restart(tree, desks.restart)
+    install_export(tree, desks.household, desks.approvals.people)
 
 
 def settings_of(config: Config) -> DiscordSettings:

@@ -6,12 +6,12 @@ Each link leaves a failing provider alone for a while, asks for less where it mu
 
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from urllib.parse import urlsplit
 
 from bot.errors import ConfigError
 from bot.models.access import Access, Limits
-from bot.models.base import Model, ModelRefused
+from bot.models.base import Model, ModelError, ModelRefused, Request
 from bot.models.breaker import BreakerModel
 from bot.models.fallback import FallbackModel
 from bot.models.lazy import LazyModel
@@ -83,6 +83,13 @@ class ModelCatalog:
         """How every model of these names and of the fallbacks stands, each once; the offline one is always there."""
         asked = dict.fromkeys(name for name in (*names, *self._fallback) if name != OFFLINE)
         return tuple(map(self._standing, asked))
+
+    async def try_out(self, name: str, request: Request) -> None:
+        """Ask one model alone, without its fallbacks: how it stands is known then."""
+        with suppress(ModelError, ConfigError):
+            async with aclosing(self._link(name).complete(request)) as events:
+                async for _event in events:
+                    pass
 
     def _standing(self, name: str) -> Standing:
         try:

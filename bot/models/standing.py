@@ -41,14 +41,23 @@ class Standing:
     rests: float = 0.0
 
     @property
+    def why(self) -> str:
+        """Why the last call failed; empty where it did not."""
+        return self.reason.removeprefix(self.model).lstrip(": ").rstrip(".")
+
+    @property
+    def advice(self) -> str:
+        """What to do about that."""
+        return "" if self.trouble is None else _advice(self.trouble, self.model)
+
+    @property
     def words(self) -> str:
         """The state on one line; where something is wrong, why, and what to do about it."""
         if self.since is None:
             return f"{self.state}: {self.reason}" if self.reason else str(self.state)
         parts = [f"{self.state} since {self.since:%Y-%m-%d %H:%M} UTC"]
         if self.trouble is not None:
-            reason = self.reason.removeprefix(self.model).lstrip(": ")
-            parts = [f"{parts[0]}: {reason.rstrip('.')}", _advice(self.trouble, self.model)]
+            parts = [f"{parts[0]}: {self.why}", self.advice]
         if self.rests > 0:
             parts.append(f"it rests: not asked again for {self.rests:.0f} s")
         return "; ".join(parts)

@@ -96,7 +96,7 @@ async def town(folder: Path) -> AsyncIterator[Town]:
 
         def put(tree: Tree) -> None:
             install(tree, desk, people, settings)
-            install_memory(tree, Remembering(constellations, house, people, utc_now), settings)
+            install_memory(tree, Remembering(constellations, house, people, utc_now), desk, settings)
             install_house(tree, desk, operations, people)
 
         commands = Commands(put, never_synced, forget)

@@ -59,6 +59,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         waiting=1,
         dead=2,
         unsent=3,
+        started="2026-11-22T09:00:00.000Z",
         models=(refused,),
         unset={"discord": "DISCORD_TOKEN"},
     )

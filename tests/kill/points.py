@@ -21,6 +21,8 @@ EXEMPT = {
     "undelivered.drop": "`/outbox drop` and `carina outbox drop`",
     # By `carina mcp`; what is lost is shown at the terminal by the next chat.
     "errand.take": "a program that asked a group has its answer",
+    "clock.ask": "`carina doctor` and `/doctor`, which only look",
+    "discord.examine": "the same",
     "archive.add": "`/archival add` and `carina archival add`",
     "archive.delete": "`/archival delete` and `carina archival delete`",
     "approval.give": "`/permits grant` and `carina permits grant`",

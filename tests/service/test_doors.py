@@ -32,7 +32,7 @@ KEEPING: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("archival add", {}),
 )
 """Commands that take words; a form has none before it is opened."""
-ALONE = {"halt now", "halt release", "privacy erase", "privacy pause", "privacy optout", "source pause"}
+ALONE = {"halt now", "halt release", "privacy erase", "privacy pause", "privacy optout", "restart", "source pause"}
 """Commands that would end the tour of all of them."""
 
 

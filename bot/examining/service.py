@@ -1,0 +1,110 @@
+"""Everything that the service stands on, looked at part by part."""
+
+import importlib
+from collections.abc import Awaitable, Coroutine, Mapping
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias
+
+from bot.config import Config
+from bot.errors import UserError
+from bot.examining.minds import examine_embedder, examine_models
+from bot.secrets import Redactor
+from memory.clock import Clock
+from sources.finding import Finding, State
+from sources.skew import examine_clock
+
+
+class Ask(Protocol):
+    """Asks the running service. Raises UserError."""
+
+    async def __call__(self, operation: str, /) -> Any: ...
+
+
+Service: TypeAlias = Mapping[str, Any] | None
+"""What `carina status` says of a running service; None where none runs."""
+
+
+def examine_outside(
+    config: Config, clock: Clock, ask: Ask | None, service: Service
+) -> list[Coroutine[Any, Any, list[Finding]]]:
+    """What is asked over the network, part by part; to be run at once. `ask` asks the running service, if one runs."""
+    used = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
+    redactor = Redactor(config.secrets())
+    parts = (
+        examine_models(config, clock, used),
+        _alone(examine_embedder(config, redactor.text)),
+        _discord(config),
+        _bluesky(config, ask),
+        _clock(config),
+    )
+    return [_redacted(part, redactor) for part in parts]
+
+
+async def _redacted(part: Awaitable[list[Finding]], redactor: Redactor) -> list[Finding]:
+    """Without secrets, whatever a provider or a platform answered."""
+    found = await part
+    return [replace(each, words=redactor.text(each.words), remedy=redactor.text(each.remedy)) for each in found]
+
+
+async def _alone(part: Awaitable[Finding]) -> list[Finding]:
+    return [await part]
+
+
+async def _discord(config: Config) -> list[Finding]:
+    if config.discord_token is None:
+        return [Finding("Discord", State.UNSET, "the bot is not in Discord", "set DISCORD_TOKEN (README, Discord)")]
+    examining = importlib.import_module("sources.discord.examining")  # loads the library
+    found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
+    return found
+
+
+async def _bluesky(config: Config, ask: Ask | None) -> list[Finding]:
+    """The account as the running service has it, which holds the session; without one with a session of its own."""
+    if not config.serves_bluesky:
+        remedy = "set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"
+        return [Finding("Bluesky", State.UNSET, "there is no account", remedy)]
+    try:
+        if ask is not None:
+            found = await ask("bluesky.status")
+        else:
+            module = importlib.import_module("bot.bluesky")  # loads the library
+            found = await module.standing_alone(config, "bluesky.status", {})
+    except UserError as error:
+        return [Finding("Bluesky", State.PROBLEM, str(error))]
+    listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
+    if not found["labelled"]:
+        listed.append(
+            Finding("Bluesky", State.DOUBT, "it is not labelled as a bot", "`carina bluesky setup` does that")
+        )
+    return listed
+
+
+async def _clock(config: Config) -> list[Finding]:
+    """The clock needs somebody to compare it with: a front end's server; without any nobody is asked."""
+    if config.discord_token is not None:
+        examining = importlib.import_module("sources.discord.examining")
+        return [await examine_clock(examining.address)]
+    if config.serves_bluesky:
+        return [await examine_clock(f"{config.bluesky_service.rstrip('/')}/xrpc/_health")]
+    return []
+
+
+def examine_service(service: Service) -> list[Finding]:
+    """What a running service says of itself that somebody should look at."""
+    if service is None:
+        return [Finding("service", State.UNSET, "it does not run", "`carina run` starts it")]
+    found = []
+    if service["halted"]:
+        remedy = "`carina release` or /halt release goes on"
+        found.append(Finding("service", State.DOUBT, f"everything is halted since {service['halted']}", remedy))
+    if service["dead"]:
+        words = f"{service['dead']} messages were given up"
+        found.append(Finding("inbox", State.DOUBT, words, "`carina inbox list --dead` shows them"))
+    if service["failed"] or service["unknown"]:
+        words = f"{service['failed'] + service['unknown']} answers were not delivered, or nobody knows"
+        found.append(Finding("outbox", State.DOUBT, words, "`carina outbox list` shows them"))
+    found += [Finding("memory", State.PROBLEM, words, "`carina memory verify`") for words in service["damage"]]
+    for name, words in service["fronts"].items():
+        if "not connected" in words:
+            found.append(Finding(f"service on {name}", State.DOUBT, words, "see its log"))
+    return found or [Finding("service", State.GOOD, "it runs, and nothing was given up")]

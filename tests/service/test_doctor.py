@@ -1,0 +1,159 @@
+"""`carina doctor` and `restart`, `/doctor`, `/restart` and `/export`: the program as a process, over sockets."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tests.service.towns import NO_MERGING, Town, town
+from tests.wire.model import UNAUTHORIZED, Answer
+
+FULL = """
+[[agents]]
+name = "Carina"
+system_prompt = "You are Carina."
+[[groups]]
+name = "Main"
+members = ["Carina"]
+default = true
+"""
+
+
+async def examined(t: Town, code: int) -> dict[str, list[dict[str, str]]]:
+    """What it finds, by what it looked at; it ends with that code."""
+    ended, out, error = await t.service.run("doctor", "--json")
+    assert ended == code, error + out
+    found: dict[str, list[dict[str, str]]] = {}
+    for each in json.loads(out):
+        found.setdefault(each["about"], []).append(each)
+    return found
+
+
+def only(found: dict[str, list[dict[str, str]]], about: str) -> tuple[str, str, str]:
+    (each,) = found[about]
+    return each["state"], each["words"], each["remedy"]
+
+
+async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.model.default = lambda _request: Answer("Yes.")
+        await t.service.start()
+        found = await examined(t, 0)
+        assert only(found, "Discord")[:2] == ("good", "the token is that of carina, a member of 1 server")
+        assert only(found, "Discord owner")[:2] == ("good", "olga is the owner")
+        assert only(found, "model openai:scripted")[0] == "good"
+        assert only(found, "service")[:2] == ("good", "it runs, and nothing was given up")
+        assert only(found, "clock")[0] == "good"
+        assert only(found, "database")[0] == "good"
+        assert only(found, "embedder")[:2][0] == "not configured"
+        assert only(found, "backups")[2] == "`carina backup create` makes one"
+        assert [request.last_user for request in t.model.requests] == ["Are you there?"]
+        assert all(request.method == "GET" for request in t.server.requests if "commands" not in request.path)
+        code, out, _ = await t.service.run("doctor")
+        assert code == 0
+        assert "ok       Discord: the token is that of carina" in out
+        assert out.splitlines()[-1] == "0 problems, 1 to look at."
+        assert t.server.token not in out
+        await t.service.stop()
+
+
+async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.server.granted_privileged = set()
+        t.guild.set_permissions(t.guild.bot_role, "view_channel", "send_messages")
+        t.guild.set_permissions(t.guild.everyone)
+        t.model.default = lambda _request: UNAUTHORIZED
+        t.service.environment["DISCORD_OWNER_ID"] = "123456789012345678"
+        found = await examined(t, 1)
+        content, members = found["Discord intents"]
+        assert "Message Content is off" in content["words"]
+        assert "Privileged Gateway Intents" in content["remedy"]
+        assert "Server Members is off" in members["words"]
+        state, words, remedy = only(found, "Discord server Home")
+        assert (state, words.startswith("the bot lacks")) == ("look at this", True)
+        assert "manage webhooks" in words
+        assert "view channel" not in words
+        assert "https://discord.com/oauth2/authorize?" in remedy
+        assert only(found, "Discord owner")[:2] == ("problem", "there is no user 123456789012345678")
+        state, words, remedy = only(found, "model openai:scripted")
+        assert state == "problem"
+        assert "OPENAI_API_KEY" in remedy
+        assert only(found, "service") == ("not configured", "it does not run", "`carina run` starts it")
+        t.service.environment["DISCORD_TOKEN"] = "no-such-token"
+        state, words, remedy = only(await examined(t, 1), "Discord")
+        assert (state, words) == ("problem", "Discord refuses the token")
+        assert "no-such-token" not in remedy
+
+
+async def test_a_folder_that_others_read(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.service.home.mkdir(mode=0o755)
+        t.service.home.chmod(0o755)
+        found = await examined(t, 0)
+        assert only(found, "data folder")[2] == f"chmod 700 {t.service.home}"
+
+
+async def test_the_owner_has_it_examined_in_discord(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        await t.service.start()
+        shown = await t.olga.command("doctor", None, t.general)
+        assert shown.ephemeral
+        assert "the token is that of carina" in shown.text
+        assert "`carina backup create`" in shown.text.replace("\\", "")
+        assert "Only the owner may" in (await t.ana.command("doctor", None, t.general)).text
+        await t.service.stop()
+
+
+async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        await t.ask(t.ana, t.general, "<@bot> remember that the key is under the mat")
+        code, out, error = await t.service.run("restart")
+        assert (code, error) == (0, "")
+        assert out.startswith("The service started again at ")
+        await t.service.logged("ready", front_end="discord", count=2, within=40)
+        answer = await t.ask(t.ana, t.general, "<@bot> where is the key?")
+        assert "under the mat" in answer.text
+
+        t.configure(NO_MERGING, FULL + "[nonsense]\nx = 1")
+        code, _, error = await t.service.run("restart")
+        assert code != 0
+        assert "nonsense" in error
+        refused = await t.olga.command("restart", {"sure": True}, t.general)
+        assert "I go on with the old one" in refused.text
+        assert "under the mat" in (await t.ask(t.ana, t.general, "<@bot> where is the key?")).text
+
+        t.configure(NO_MERGING, FULL.replace('"Carina"', '"Vega"'))
+        assert "With `sure` I end" in (await t.olga.command("restart", None, t.general)).text
+        assert "Only the owner may" in (await t.ana.command("restart", {"sure": True}, t.general)).text
+        assert "I finish what I am saying" in (await t.olga.command("restart", {"sure": True}, t.general)).text
+        await t.service.logged("ready", front_end="discord", count=3, within=40)
+        code, out, _ = await t.service.run("agent", "list", "--json")
+        assert "Vega" in [each["agent"] for each in json.loads(out)]
+        await t.service.stop()
+
+
+async def test_without_a_service_there_is_nothing_to_start_again(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        code, _, error = await t.service.run("restart")
+        assert code == 1
+        assert "`carina run` starts one" in error
+
+
+async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.configure(NO_MERGING, FULL)
+        await t.service.start()
+        taken: dict[str, Any] = {}
+        for kind in ("agent", "group"):
+            shown = await t.olga.command(f"export {kind}", None, t.general)
+            assert shown.ephemeral
+            assert shown.message is not None
+            (file,) = shown.message.attachments
+            taken |= tomllib.loads(t.server.world.files[file.id].data.decode())
+            assert "Only the owner may" in (await t.ana.command(f"export {kind}", None, t.general)).text
+        assert taken["agents"][0]["system_prompt"] == "You are Carina."
+        assert taken["groups"][0]["name"] == "Main"
+        assert [each.value for each in await t.olga.autocomplete("export agent", "name", "car")] == ["Carina"]
+        assert "no agent" in (await t.olga.command("export agent", {"name": "Nobody"})).text
+        await t.service.stop()
