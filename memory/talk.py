@@ -1,12 +1,13 @@
 """When people talked, and what they said, since some moment: what background checks of groups are decided from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memory.audience import Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Rows
-from memory.ids import PersonId
+from memory.ids import AgentId, PersonId
 
 
 @dataclass(frozen=True)
@@ -31,3 +32,13 @@ def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[
         Spoken(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
         for row in reversed(found)
     ]
+
+
+def newest_result(rows: Rows, tool: str, agents: Sequence[AgentId], since: datetime, scope: Scope) -> str | None:
+    """What a tool gave one of these agents last, after a moment and as far as the scope may know."""
+    condition, parameters = scope.sql("audience")
+    marks = ", ".join("?" * len(agents))
+    sql = f"""SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL
+              AND created_at > ? AND agent_id IN ({marks}) AND {condition} ORDER BY created_at DESC, id DESC LIMIT 1"""
+    row = rows.one(sql, (tool, to_text(since), *agents, *parameters))
+    return None if row is None else str(row["content"])

@@ -135,8 +135,9 @@ class Trigger(Table):
     time_elapsed: `minutes` since the last run, or with of = "activity" of talk without a pause of 15 minutes; with
     of = "person" of one person's, once for each such stretch. `cooldown`: so many minutes it does not fire again.
     constellation_activity: `messages` since the last run, or `minutes` with at least one.
-    threshold_exceeded: `field` of the block `block` is above `threshold`. pattern_detected: a message since the last
-    run matches `words`. custom: the predicate that an installed package offers as `predicate` (`carina.triggers`).
+    threshold_exceeded: `field` of the block `block`, or in the newest result of the tool `tool`, is above `threshold`.
+    pattern_detected: a message since the last run matches `words`. custom: the predicate that an installed package
+    offers as `predicate` (`carina.triggers`).
     """
 
     name: str = Field(min_length=1, max_length=64)
@@ -147,6 +148,7 @@ class Trigger(Table):
     cooldown: Annotated[float, Field(ge=0, le=60 * 24 * 366)] = 0
     messages: int = Field(default=0, ge=0, le=1_000_000)
     block: str = ""
+    tool: str = ""
     field: str = ""
     threshold: float = 0
     words: tuple[str, ...] = ()
@@ -157,14 +159,14 @@ class Trigger(Table):
         wanted = {
             "time_elapsed": self.minutes > 0,
             "constellation_activity": self.messages > 0,
-            "threshold_exceeded": bool(self.block and self.field),
+            "threshold_exceeded": bool(self.block) is not bool(self.tool) and bool(self.field),
             "pattern_detected": any(word.strip() for word in self.words),
             "custom": bool(self.predicate),
         }
         keys = {
             "time_elapsed": "minutes above 0",
             "constellation_activity": "messages above 0",
-            "threshold_exceeded": "block and field",
+            "threshold_exceeded": "block or tool, one of them, and field",
             "pattern_detected": "words",
             "custom": "predicate",
         }

@@ -13,9 +13,9 @@ from typing import Any
 
 import structlog
 
-from bot.groups.settings import Sleeptime
+from bot.groups.settings import Sleeptime, Trigger
 from bot.groups.team import Team, team
-from bot.groups.triggers import Facts, Fired, Predicate, exceeding, holding
+from bot.groups.triggers import Facts, Fired, Predicate, exceeding, holding, of_metric
 from memory import agents, blocks, events, groups, inbox, talk
 from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.blocks import BlockType
@@ -30,6 +30,7 @@ _READ = 2_000
 _EARLY = timedelta(seconds=40)
 """A job that comes a little before its time is not too early."""
 _TALK = timedelta(hours=24)
+_FRESH = timedelta(hours=24)  # what a tool said before that says nothing of now
 """How far back talk without a pause is followed."""
 _log = structlog.get_logger("bot.groups.sleeptime")
 
@@ -127,7 +128,7 @@ def _facts(
     fired = {name: from_text(at) for name, at in state.get("fired", {}).items()}
     above = frozenset(state.get("above", ()))
     own = [each for each in spoken if _hears(scope, each)]
-    return Facts(now, since, spoken, own, _metrics(rows, found, settings, scope), above, fired)
+    return Facts(now, since, spoken, own, _metrics(rows, found, settings, here), above, fired)
 
 
 def _hears(scope: Scope, said: Spoken) -> bool:
@@ -139,10 +140,14 @@ def _hears(scope: Scope, said: Spoken) -> bool:
     return True
 
 
-def _metrics(rows: Rows, found: Team, settings: Sleeptime, scope: Scope) -> dict[tuple[str, str], float]:
-    """The numbers that triggers are about, from the blocks of the members that the scope may know."""
-    wanted = {(each.block, each.field) for each in settings.triggers if each.on == "threshold_exceeded"}
-    numbers: dict[tuple[str, str], float] = {}
+def _metrics(
+    rows: Rows, found: Team, settings: Sleeptime, here: tuple[datetime, Scope]
+) -> dict[tuple[str, str], float]:
+    """The numbers that triggers are about, from blocks and newest results of the members that the scope may know."""
+    _now, scope = here
+    triggers = [each for each in settings.triggers if each.on == "threshold_exceeded"]
+    wanted = {(each.block, each.field) for each in triggers if each.block}
+    numbers = _emitted(rows, found, triggers, here)
     if not wanted:
         return numbers
     for agent in found.speakers:
@@ -152,6 +157,27 @@ def _metrics(rows: Rows, found: Team, settings: Sleeptime, scope: Scope) -> dict
                 if number is not None:
                     numbers[label, name] = max(number, numbers.get((label, name), number))
     return numbers
+
+
+def _emitted(
+    rows: Rows, found: Team, triggers: Sequence[Trigger], here: tuple[datetime, Scope]
+) -> dict[tuple[str, str], float]:
+    """The numbers that tools gave the members lately."""
+    now, scope = here
+    numbers = {}
+    for each in (trigger for trigger in triggers if trigger.tool):
+        text = talk.newest_result(rows, each.tool, found.speakers, now - _FRESH, scope)
+        number = None if text is None else number_of(text, each.field)
+        if number is not None:
+            numbers[of_metric(each), each.field] = number
+    return numbers
+
+
+def number_of(result: str, name: str) -> float | None:
+    """The number of a field in what a tool gave, which is JSON or lines such as "name: value"."""
+    key = rf'(?:"{re.escape(name)}"|(?m:^[ \t]*(?:- )?){re.escape(name)})'
+    found = re.search(rf"{key}[ \t]*:[ \t]*(-?\d+(?:\.\d+)?)(?![\w.:])", result)
+    return None if found is None else float(found[1])
 
 
 def number_in(content: str, name: str) -> float | None:

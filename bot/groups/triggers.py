@@ -25,7 +25,7 @@ class Facts:
     of_hearers: Sequence[Spoken] = ()
     """Of these, in a place that one person alone hears, what that person said; elsewhere all."""
     metrics: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """Numbers by block and field."""
+    """Numbers by where they stand (`of_metric`) and field."""
     above: frozenset[str] = frozenset()
     """Names of triggers whose number was above its threshold at the last check."""
     fired: Mapping[str, datetime] = field(default_factory=dict)
@@ -74,9 +74,10 @@ def _why(trigger: Trigger, facts: Facts, custom: Mapping[str, Predicate]) -> str
         case "constellation_activity":
             return _activity(trigger, facts)
         case "threshold_exceeded":
-            number = facts.metrics.get((trigger.block, trigger.field))
+            number = facts.metrics.get((of_metric(trigger), trigger.field))
             rose = _above(trigger, facts) and trigger.name not in facts.above
-            return f"{trigger.field} in {trigger.block} is {number:g}, above {trigger.threshold:g}" if rose else ""
+            where = trigger.block or f"the newest result of {trigger.tool}"
+            return f"{trigger.field} in {where} is {number:g}, above {trigger.threshold:g}" if rose else ""
         case "pattern_detected":
             texts = "\n".join(each.text for each in facts.new)
             words = mentioned_words(texts, trigger.words)
@@ -139,6 +140,11 @@ def _activity(trigger: Trigger, facts: Facts) -> str:
     return f"{trigger.minutes:g} minutes with {count} messages since the last run" if late and count else ""
 
 
+def of_metric(trigger: Trigger) -> str:
+    """Where the number of a trigger stands: the label of a block, or "tool:" and the name of a tool."""
+    return trigger.block or f"tool:{trigger.tool}"
+
+
 def _above(trigger: Trigger, facts: Facts) -> bool:
-    number = facts.metrics.get((trigger.block, trigger.field))
+    number = facts.metrics.get((of_metric(trigger), trigger.field))
     return number is not None and number > trigger.threshold

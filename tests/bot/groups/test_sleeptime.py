@@ -9,13 +9,16 @@ import pytest
 from pydantic import ValidationError
 
 from bot.groups.settings import Sleeptime, Trigger
-from bot.groups.sleeptime import look_all, number_in
+from bot.groups.sleeptime import look_all, number_in, number_of
 from bot.groups.triggers import Facts, exceeding, holding
 from bot.models.base import Answer, Request
 from bot.models.offline import OfflineModel
 from bot.schedule import Schedule
 from bot.upkeep import Upkeep, standing
-from memory.ids import PersonId
+from memory import messages
+from memory.audience import OWNER, Audience, Trust
+from memory.database import Tx
+from memory.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.talk import Spoken
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
@@ -241,6 +244,65 @@ async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing
         assert (await service.write(lambda tx: look_all(tx, service.clock()))) == ["Night: stress"]
         (state,) = await service.column("SELECT state FROM group_states")
         assert json.loads(state)["above"] == ["stress"]
+
+
+@pytest.mark.parametrize(
+    ("result", "number"),
+    [
+        ('{"date": "2026-11-22", "steps": 900, "heart": {"rest": 61.5}}', 900),
+        ('<quoted from="watch">\nsteps: 900\n</quoted>', 900),
+        ("- steps: -3", -3),
+        ('{"steps": "many"}', None),
+        ('{"footsteps": 4}', None),
+        ("as of now steps: 4", None),
+        ("steps: 12:30", None),
+    ],
+)
+def test_a_number_is_read_from_what_a_tool_gave(result: str, number: float | None) -> None:
+    assert number_of(result, "steps") == number
+
+
+@pytest.mark.parametrize("more", [{}, {"block": "mood", "tool": "watch"}])
+def test_a_number_stands_in_one_place(more: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="block or tool, one of them"):
+        trigger("threshold_exceeded", field="stress", **more)
+
+
+async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(tmp_path: Path) -> None:
+    night = NIGHT.replace("discord:77", "terminal:local") + MOOD.replace('block = "mood"', 'tool = "watch"')
+    async with running(tmp_path, Setting(Cast(Bee=[""]), toml=agents("Ant", "Bee") + night)) as service:
+        await service.heard(said("hello", 500, DEN, at=service.clock()))
+        (ant,) = await service.column("SELECT id FROM agents WHERE name = 'Ant'")
+        (turn,) = await service.column("SELECT id FROM turns")
+
+        def gave(tx: Tx, text: str, audience: str, sequence: int) -> None:
+            said = messages.Said(
+                turn=TurnId(turn),
+                sequence=sequence,
+                place=PlaceId("terminal:local"),
+                agent=AgentId(ant),
+                person=None,
+                speaker="Ant",
+                role="tool",
+                text=text,
+                source="terminal",
+                audience=Audience(audience),
+                trust=Trust.AGENT,
+                at=service.clock(),
+                tool_call_id=f"c{sequence}",
+                tool_name="watch",
+            )
+            messages.add_said(tx, said)
+
+        async def looked(text: str, audience: str, sequence: int) -> list[str]:
+            await service.write(lambda tx: gave(tx, text, audience, sequence))
+            service.clock.forward(1200)
+            return await service.write(lambda tx: look_all(tx, service.clock()))
+
+        assert await looked("stress: 3", OWNER, 90) == [], "the first look only notes the time"
+        assert await looked("stress: 9", "person:discord:ann", 91) == [], "what somebody's direct messages hold"
+        assert await looked("stress: 8", OWNER, 92) == ["Night: stress"]
+        assert await looked("stress: 9", OWNER, 93) == [], "it did not fall since"
 
 
 def stretch(name: str, first: int, last: int, step: int = 10) -> list[Spoken]:
