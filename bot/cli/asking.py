@@ -24,6 +24,7 @@ from bot.notices import Notices
 from bot.operations import Operations
 from bot.projects import Projects
 from bot.remembering import Remembering
+from bot.secrets import Redactor
 from bot.states import States
 from bot.steering import open_steering
 from bot.summaries import open_summaries
@@ -42,8 +43,11 @@ from sources.terminal import PERSON, PLACE, SOURCE
 
 
 async def ask(config: Config, operation: str, within: float | None = ANSWER_SECONDS, **arguments: Any) -> Any:
-    """Ask who holds the folder, waiting so many seconds, or do it here when nobody does. Raises UserError."""
-    folder = require_data(config)
+    """Ask who holds the folder, waiting so many seconds, or do it here when nobody does. Raises UserError.
+
+    What is written down of it holds no secret, whatever was typed or read from a file.
+    """
+    folder, arguments = require_data(config), Redactor(config.secrets()).clean(arguments)
     if (holder := holder_of(folder)) is None:
         return await _do(config, folder, operation, arguments)
     try:

@@ -123,6 +123,29 @@ async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(tmp_
         await t.service.stop()
 
 
+@pytest.mark.parametrize("running", [False, True])
+async def test_a_secret_on_the_command_line_is_stored_nowhere(tmp_path: Path, running: bool) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        await t.service.start()
+        if not running:
+            await t.service.stop()
+        token, key = t.server.token, t.model.api_key
+        for command in (
+            ("archival", "add", f"keep {token} for me", "--label", "kept"),
+            ("memory", "edit", "persona", "--text", f"I know {key}"),
+            ("tasks", "add", f"use {token}"),
+            ("facts", "add", f"my key is {key}"),
+            ("coord", "note", f"the key is {key}"),
+        ):
+            code, _, error = await t.service.run(*command)
+            assert (code, error) == (0, ""), command
+        _, out, _ = await t.service.run("archival", "show", "kept")
+        assert "keep [secret] for me" in out
+        assert files_with(t, token, key) == []
+        if running:
+            await t.service.stop()
+
+
 # ------------------------------------------------------------------------------------------------ whatever is typed
 
 
