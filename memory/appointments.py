@@ -5,12 +5,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from memory import jobs
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.database import Row, Rows, Tx, Value
 from memory.errors import Refused
 from memory.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
 
@@ -95,19 +94,6 @@ def cancel(tx: Tx, event: Event, now: datetime) -> None:
     """It does not happen, nor any repetition of it."""
     jobs.drop(tx, job_id(event.id))
     tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (to_text(now), event.id))
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    return [as_dict(row) for row in rows.all("SELECT * FROM events WHERE person_id = ? ORDER BY id", (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run("DELETE FROM events WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    row = rows.one("SELECT count(*) AS n FROM events WHERE person_id = ?", (person,))
-    return 0 if row is None else int(row["n"])
 
 
 def _event(row: Row) -> Event:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from memory.audience import Audience, Trust, person_audience
+from memory.audience import Audience, Trust
 from memory.clock import to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.feedback import Signal, unquoted
@@ -147,17 +147,3 @@ def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> tuple[Cou
 
 
 # -------------------------------------------------------------------------------------------------------------- people
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """Of talks with somebody alone."""
-    sql = "SELECT * FROM session_evaluations WHERE audience = ? ORDER BY session_id"
-    return [as_dict(row) for row in rows.all(sql, (person_audience(person),))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run("DELETE FROM session_evaluations WHERE audience = ?", (person_audience(person),))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

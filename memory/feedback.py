@@ -12,9 +12,9 @@ from enum import StrEnum
 
 import regex
 
-from memory.audience import Audience, Trust, person_audience
+from memory.audience import Audience, Trust
 from memory.clock import to_text
-from memory.database import Rows, Tx, Value, as_dict
+from memory.database import Rows, Tx, Value
 from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 
 
@@ -156,22 +156,3 @@ def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Sign
 def forget_before(tx: Tx, moment: datetime) -> int:
     """Forget old signals; how many."""
     return tx.run("DELETE FROM feedback WHERE at < ?", (to_text(moment),))
-
-
-_THEIRS = "person_id = ? OR audience = ?"
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
-    """Signals that a person gave, or that arose alone with them."""
-    sql = (
-        f"SELECT id, kind, agent_id, place_id, message_id, tool, audience, at FROM feedback WHERE {_THEIRS} ORDER BY id"
-    )
-    return [as_dict(row) for row in rows.all(sql, (person, person_audience(person)))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run(f"DELETE FROM feedback WHERE {_THEIRS}", (person, person_audience(person)))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

@@ -4,11 +4,10 @@ What was said in a place holds where those who hear it may know it, like anythin
 """
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from memory.audience import OWNER, Audience, Scope
 from memory.clock import to_text
-from memory.database import Rows, Tx, as_dict
+from memory.database import Rows, Tx
 from memory.ids import PersonId
 
 LONGEST = 40
@@ -49,16 +48,3 @@ def noted(rows: Rows, people: tuple[PersonId, ...], scope: Scope, label: str) ->
     sql = f"""SELECT content FROM memory_blocks WHERE deleted_at IS NULL AND label = ? AND {condition}
               AND (person_id IN ({marks}) OR audience = ?)"""
     return [str(row["content"]) for row in rows.all(sql, (label, *parameters, *people, alone))]
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    sql = "SELECT state, audience, said_at FROM person_states WHERE person_id = ?"
-    return [as_dict(row) for row in rows.all(sql, (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run("DELETE FROM person_states WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from memory.clock import to_text
-from memory.database import Rows, Tx, as_dict
+from memory.database import Rows, Tx
 from memory.ids import PersonId
 
 
@@ -32,15 +31,3 @@ def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> No
         tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
         values = {"zone": times.zone, "quiet_from": times.quiet_from, "quiet_until": times.quiet_until}
         tx.insert("person_times", {"person_id": person, **values, "updated_at": to_text(now)})
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    return [as_dict(row) for row in rows.all("SELECT * FROM person_times WHERE person_id = ?", (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

@@ -10,15 +10,12 @@ from typing import Any, TypeAlias
 from memory import (
     activity,
     admission,
-    appointments,
     archival,
     block_log,
     budgets,
     coordination,
     dreams,
-    evaluations,
     facts,
-    feedback,
     folders,
     grants,
     graph,
@@ -27,21 +24,15 @@ from memory import (
     jobs,
     messages,
     outbox,
-    person_states,
-    person_times,
     privacy,
-    projects,
-    reminders,
     requests,
     steering,
     summaries,
-    tasks,
     turns,
     usage,
-    work,
-    working,
 )
-from memory.database import Rows, Tx
+from memory.audience import person_audience
+from memory.database import Rows, Tx, Value, as_dict
 from memory.ids import PersonId
 
 Export: TypeAlias = Callable[[Rows, PersonId], list[dict[str, Any]]]
@@ -62,6 +53,30 @@ def _store(name: str, module: Any, *tables: str) -> PersonStore:
     return PersonStore(name, frozenset(tables), module.export_person, module.erase_person, module.count_person)
 
 
+_NAMED = "person_id = :person"
+_ALONE = "audience = :alone"
+
+
+def _rows(name: str, table: str, theirs: str = _NAMED, columns: str = "*") -> PersonStore:
+    """A store of one table whose rows go whole with their person: those of which `theirs` holds."""
+
+    def asked(person: PersonId) -> dict[str, Value]:
+        return {"person": person, "alone": person_audience(person)}
+
+    def export(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+        found = rows.all(f"SELECT {columns} FROM {table} WHERE {theirs} ORDER BY 1", asked(person))
+        return [as_dict(row) for row in found]
+
+    def erase(tx: Tx, person: PersonId) -> int:
+        return tx.run(f"DELETE FROM {table} WHERE {theirs}", asked(person))
+
+    def count(rows: Rows, person: PersonId) -> int:
+        row = rows.one(f"SELECT count(*) FROM {table} WHERE {theirs}", asked(person))
+        return 0 if row is None else int(row[0])
+
+    return PersonStore(name, frozenset({table}), export, erase, count)
+
+
 STORES: tuple[PersonStore, ...] = (
     _store("messages", messages, "messages"),
     _store("inbox", inbox, "inbox"),
@@ -74,8 +89,13 @@ STORES: tuple[PersonStore, ...] = (
     _store("requests", requests, "permission_requests", "permission_votes"),
     _store("dreams", dreams, "dream_items", "dream_marks"),  # before the entries that it is about
     _store("graph", graph, "graph_triples"),
-    _store("feedback", feedback, "feedback"),
-    _store("evaluations", evaluations, "session_evaluations"),
+    _rows(
+        "feedback",
+        "feedback",
+        f"{_NAMED} OR {_ALONE}",
+        "id, kind, agent_id, place_id, message_id, tool, audience, at",
+    ),
+    _rows("evaluations", "session_evaluations", _ALONE),
     _store("archival", archival, "archival_entries", "archival_journal"),
     _store("folders", folders, "folder_files", "file_passages"),
     _store("admission", admission, "people_rules", "pairing_codes"),
@@ -84,15 +104,15 @@ STORES: tuple[PersonStore, ...] = (
     _store("activity", activity, "activity_events", "agent_presence"),
     _store("summaries", summaries, "archive_summaries", "agent_summaries", "constellation_summaries"),
     _store("facts", facts, "facts", "fact_sources", "sessions"),
-    _store("projects", projects, "project_learnings"),
-    _store("work", work, "work_states"),
+    _rows("projects", "project_learnings", f"{_NAMED} OR {_ALONE}"),
+    _rows("work", "work_states", f"{_NAMED} OR {_ALONE}"),
     _store("coordination", coordination, "coordination_tasks", "handoff_notes", "handoff_reads", "notable_events"),
-    _store("reminders", reminders, "reminders"),
-    _store("tasks", tasks, "tasks"),
-    _store("events", appointments, "events"),
-    _store("times", person_times, "person_times"),
-    _store("states", person_states, "person_states"),
-    _store("working", working, "working_memory"),
+    _rows("reminders", "reminders"),
+    _rows("tasks", "tasks"),
+    _rows("events", "events"),
+    _rows("times", "person_times"),
+    _rows("states", "person_states", columns="state, audience, said_at"),
+    _rows("working", "working_memory", f"{_NAMED} OR {_ALONE}"),
     _store(
         "blocks",
         block_log,

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
-from memory.audience import Audience, Scope, Trust, person_audience
+from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.database import Row, Rows, Tx, Value
 from memory.errors import Refused
 from memory.fulltext import all_words, storable
 from memory.ids import MessageId, PersonId, snowflakes
@@ -255,18 +254,3 @@ def _learning(row: Row) -> Learning:
 
 
 # -------------------------------------------------------------------------------------------------------------- people
-
-_THEIRS = "person_id = ? OR audience = ?"
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    sql = f"SELECT * FROM project_learnings WHERE {_THEIRS} ORDER BY id"
-    return [as_dict(row) for row in rows.all(sql, (person, person_audience(person)))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run(f"DELETE FROM project_learnings WHERE {_THEIRS}", (person, person_audience(person)))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

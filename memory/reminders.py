@@ -6,12 +6,11 @@ A reminder is heard only where what was said when it was set may be used.
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from memory import jobs
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.database import Row, Rows, Tx, Value
 from memory.errors import Refused
 from memory.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
 
@@ -120,19 +119,6 @@ def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
     for suffix in ("", "again", "later"):
         jobs.drop(tx, job_id(reminder.id, suffix))
     set_status(tx, reminder.id, status, now)
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    return [as_dict(row) for row in rows.all("SELECT * FROM reminders WHERE person_id = ? ORDER BY id", (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run("DELETE FROM reminders WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    row = rows.one("SELECT count(*) AS n FROM reminders WHERE person_id = ?", (person,))
-    return 0 if row is None else int(row["n"])
 
 
 def _reminder(row: Row) -> Reminder:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.database import Row, Rows, Tx, Value
 from memory.errors import Refused
 from memory.fulltext import index_text
 from memory.ids import AgentId, PersonId, TaskId, snowflakes
@@ -129,19 +128,6 @@ def named(found: list[Task], words: str) -> list[Task]:
     exact = [task for task in found if str(task.id) == wanted or task.title.casefold() == wanted]
     parts = wanted.split()
     return exact or [task for task in found if parts and all(part in task.title.casefold() for part in parts)]
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    return [as_dict(row) for row in rows.all("SELECT * FROM tasks WHERE person_id = ? ORDER BY id", (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run("DELETE FROM tasks WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    row = rows.one("SELECT count(*) AS n FROM tasks WHERE person_id = ?", (person,))
-    return 0 if row is None else int(row["n"])
 
 
 def _required(tx: Tx, identifier: TaskId) -> Task:

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from memory.audience import person_audience
 from memory.clock import from_text, to_text
 from memory.database import Rows, Tx, Value, as_dict
-from memory.ids import MessageId, PersonId
+from memory.ids import MessageId
 from memory.turns import Turn
 
 Status: TypeAlias = Literal["interrupted", "failed", "cancelled"]
@@ -82,19 +81,3 @@ def left(rows: Rows, turn: Turn) -> WorkState | None:
     if row is None:
         return None
     return of_data({**as_dict(row), **{name: json.loads(row[name]) for name in _LISTS}})
-
-
-_THEIRS = "person_id = ? OR audience = ?"
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    sql = f"SELECT * FROM work_states WHERE {_THEIRS}"
-    return [as_dict(row) for row in rows.all(sql, (person, person_audience(person)))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run(f"DELETE FROM work_states WHERE {_THEIRS}", (person, person_audience(person)))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

@@ -11,13 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from urllib.parse import quote
 
 from memory import groups
-from memory.audience import Audience, Scope, Trust, may_write_down, person_audience
+from memory.audience import Audience, Scope, Trust, may_write_down
 from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.database import Row, Rows, Tx, Value
 from memory.errors import Refused
 from memory.fulltext import storable
 from memory.ids import AgentId, MessageId, PersonId, TurnId, place_source, snowflakes
@@ -292,20 +291,3 @@ def _entry(row: Row) -> Entry:
 
 
 # ------------------------------------------------------------------------------------------------------- people
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """What was kept in a person's turns and direct messages."""
-    sql = "SELECT * FROM working_memory WHERE person_id = ? OR audience = ? ORDER BY id"
-    return [as_dict(row) for row in rows.all(sql, (person, person_audience(person)))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    sql = "DELETE FROM working_memory WHERE person_id = ? OR audience = ?"
-    return tx.run(sql, (person, person_audience(person)))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    sql = "SELECT count(*) AS n FROM working_memory WHERE person_id = ? OR audience = ?"
-    row = rows.one(sql, (person, person_audience(person)))
-    return 0 if row is None else int(row["n"])
