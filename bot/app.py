@@ -265,7 +265,8 @@ def _desk(ground: _Ground, halt: Halt, kit: Kit) -> Desk:
     desk = Desk(ground.constellations, ground.house, ground.config.model.default, ground.clock)
     desk.standings, desk.unset = ground.thinking.standings, ground.config.unset()
     desk.embedding, desk.meaning = ground.embedding.words, ground.embedding.meaning
-    desk.halted, desk.toolset, desk.mcp = lambda: halt.since, kit.tools, ground.mcp.states
+    desk.halted, desk.unstored = lambda: halt.since, halt.router.unstored.words
+    desk.toolset, desk.mcp = kit.tools, ground.mcp.states
     return desk
 
 

@@ -62,6 +62,8 @@ class ServiceStatus:
     """What was found damaged in memory during the last days, for the owner."""
     halted: str = ""
     """Since when everything is halted; empty when nothing is."""
+    unstored: str = ""
+    """Since when and why a database takes no writes, and what waits; empty when nothing does."""
     embedding: str = ""
     """How the embedder stands, in words."""
     mcp: Mapping[str, str] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class ServiceStatus:
         """For a person: one line for each part, then the numbers."""
         return [
             *([f"HALTED since {self.halted}: `carina release` or /halt release goes on"] if self.halted else []),
+            *([f"database: {self.unstored}"] if self.unstored else []),
             *(f"{name}: {words}" for name, words in self.fronts.items()),
             *(f"{part}: not configured (set {setting})" for part, setting in self.unset.items()),
             *(f"model {model.model}: {model.words}" for model in self.models),
@@ -94,6 +97,7 @@ class ServiceStatus:
             "running": True,
             "started": self.started,
             "halted": self.halted,
+            "unstored": self.unstored,
             "constellation": self.constellation,
             "fronts": self.fronts,
             "not_configured": dict(self.unset),
@@ -128,6 +132,8 @@ class Desk:
         """How models stand, given the names of those that agents use."""
         self.halted: Callable[[], str] = str
         """Since when everything is halted, empty when nothing is."""
+        self.unstored: Callable[[], str] = str
+        """Words on what waits for a database that takes no writes, empty when nothing does."""
         self.embedding: Callable[[Rows], str] = lambda _rows: ""
         """Words on how the embedder stands, and how much waits for it in this constellation."""
         self.mcp: Callable[[], Mapping[str, str]] = dict
@@ -157,6 +163,7 @@ class Desk:
             unset=self.unset,
             damage=tuple(each.words for each in damage),
             halted=self.halted(),
+            unstored=self.unstored(),
             embedding=embedding,
             mcp=self.mcp(),
             **counts,

@@ -21,12 +21,11 @@ from bot.kit import Kit
 from bot.lane import Lane, OpenPlaces, Patience, Written
 from bot.notices import Notices
 from bot.patrolling import is_patrol
-from bot.retrying import RETRY_SECONDS, until_stored
+from bot.retrying import Unstored, until_stored
 from bot.transcript import queue_preview
 from memory import groups, inbox, outbox
 from memory.constellation import Constellations
 from memory.database import Database, Tx
-from memory.errors import StoreError
 from memory.faults import commit_point
 from memory.ids import ConstellationId, GroupId, OutboxId, PersonId, PlaceId, TurnId, place_source
 from memory.inbox import Accepted, Arrival
@@ -104,6 +103,8 @@ class Router:
         """Whether a source is paused: nothing of it is stored or answered."""
         self.heard_by: Callable[[Place], Place] = lambda place: place
         """A place with what its hearers know beside what its source knows of them."""
+        self.unstored = Unstored()
+        """What waits for a database that takes no writes."""
         self.halted = False
         """Whether nothing is answered and nothing said; what arrives is stored all the same."""
 
@@ -270,21 +271,19 @@ class Router:
                 taken.append(accepted)
             return taken, queued
 
-        while True:
-            try:
-                accepted, queued = await database.write(_ACCEPT, lambda tx: take(tx, arrivals), durable=True)
-                break
-            except StoreError as error:
-                _log.error("not_stored_yet", waiting=len(arrivals), reason=str(error))
-                await asyncio.sleep(RETRY_SECONDS)
-            except Exception:
-                # One of them cannot be stored at all: it must not take the others with it.
-                if len(arrivals) == 1:
-                    _log.exception("not_stored", source=found[0].source, external_id=found[0].external_id)
-                    return
-                for notification in found:
-                    await self._accept(house, database, [notification])
+        try:
+            accepted, queued = await self.unstored.take_in(
+                lambda: len(arrivals) + self._queue.qsize(),
+                lambda: database.write(_ACCEPT, lambda tx: take(tx, arrivals), durable=True),
+            )
+        except Exception:
+            # One of them cannot be stored at all: it must not take the others with it.
+            if len(arrivals) == 1:
+                _log.exception("not_stored", source=found[0].source, external_id=found[0].external_id)
                 return
+            for notification in found:
+                await self._accept(house, database, [notification])
+            return
         for row in accepted:
             if row is not None:
                 self._wake(house, row)
@@ -314,7 +313,7 @@ class Router:
     def _spawn(self, work: Callable[[], Awaitable[None]], name: str) -> None:
         """Run it beside everything else; it is begun again while the database refuses."""
         if self._tasks is not None:
-            task = self._tasks.create_task(until_stored(name, work), name=name)
+            task = self._tasks.create_task(until_stored(name, work, self.unstored), name=name)
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
@@ -338,7 +337,7 @@ class Router:
             lane = Lane(database, (place, group), house.kit, self._patience(place_source(place)), house.notices, tell)
             lanes[place, group] = lane
             try:
-                await until_stored(f"lane {place}", lane.run)
+                await until_stored(f"lane {place}", lane.run, self.unstored)
             finally:
                 del lanes[place, group]
                 self._settled.pulse()
@@ -371,7 +370,7 @@ class Router:
             courier = Courier(database, place, self._endpoints[source], office)
             couriers[place] = courier
             try:
-                await until_stored(f"courier {place}", courier.run)
+                await until_stored(f"courier {place}", courier.run, self.unstored)
             finally:
                 del couriers[place]
                 self._settled.pulse()

@@ -57,7 +57,8 @@ class Holder:
             yield
         except control.ControlTimeout as error:
             raise UserError(
-                f"{self}, and {error}; it is busy or hangs, and may still do what was asked: try again, or stop it"
+                f"{self}, and {error}; it is busy or hangs, and may still do what was asked: see `carina status`, "
+                "try again, or stop it"
             ) from error
         except control.ServiceNotRunning as error:
             if not hasattr(socket, "AF_UNIX"):

@@ -118,11 +118,17 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
         other.execute("BEGIN IMMEDIATE")
         service.hear(said("one", 2), said("two", 3, speaker=BOB))
         await until(lambda: _true(lambda: any(log["event"] == "not_stored_yet" for log in service.logs)))
+        service.hear(said("three", 4, ATTIC))
+        await until(lambda: _true(lambda: "3 not stored of what arrived" in service.router.unstored.words()))
         other.execute("ROLLBACK")
         other.close()
         await service.settled()
+        assert service.router.unstored.words() == ""
         assert service.platform.texts() == ["Yes."] * 3
-        assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["before", "one", "two"]
+        assert service.platform.texts(ATTIC.id) == ["Yes."]
+        assert await service.column("SELECT content FROM messages WHERE role = 'user'") == [
+            *("before", "one", "two", "three")
+        ]
 
 
 async def test_a_turn_survives_a_database_that_refuses_for_a_while(
@@ -139,9 +145,11 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
         other.execute("BEGIN IMMEDIATE")
         held.free.set()
         await until(lambda: _true(lambda: sum(log["event"] == "waits_for_database" for log in service.logs) > 6))
+        await until(lambda: _true(lambda: "turns wait" in service.router.unstored.words()))
         other.execute("ROLLBACK")
         other.close()
         await service.settled()
+        assert service.router.unstored.words() == ""
         assert service.platform.texts() == ["At last."]
         assert await service.column("SELECT status FROM inbox") == ["done"]
 

@@ -62,6 +62,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         started="2026-11-22T09:00:00.000Z",
         models=(refused,),
         unset={"discord": "DISCORD_TOKEN"},
+        unstored="takes no writes since noon",
     )
     told = status_text(status).replace("\\", "").splitlines()
     assert told[0] == "**home**"
@@ -71,5 +72,6 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     )
     assert "it rests: not asked again for 40 s" in "\n".join(told)
     found = status.data()
+    assert (found["unstored"], "takes no writes since" in told[1]) == (status.unstored, True)
     assert found["models"] == [{"model": "openai:a", "state": "refused", "words": refused.words}]
     assert (found["running"], found["waiting"], found["dead"], found["unsent"]) == (True, 1, 2, 3)

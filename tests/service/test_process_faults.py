@@ -125,10 +125,16 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         holder.execute("BEGIN IMMEDIATE")
         said = await t.ana.say(t.general, "<@bot> where is my dentist?")
         await t.service.logged("not_stored_yet", within=30)
+        code, out, _error = await t.service.run("status")
+        assert code == 0
+        assert "database: takes no writes since" in out
+        assert "another program holds the database" in out
+        assert "1 not stored of what arrived, which only this process has" in out
         holder.execute("ROLLBACK")
         holder.close()
         answer = await t.general.wait_for_bot(after=said, timeout=30)
         assert "Elm Street" in answer.text
+        assert "takes no writes" not in (await t.service.run("status"))[1]
         await t.service.stop()
 
 
