@@ -67,7 +67,7 @@ PATTERNS = Patterns(
             r"everything about|"
             r"the (?:note|entry|fact|memory|memories) (?:about|that|on)))?\s+(?P<what>(?!it\b|that\b|this\b|to\b).*)$"
         ),
-        whole(rf"{_ASKING}(?:forget|delete|erase|remove)(?: something)?(?P<what>)"),
+        whole(rf"{_ASKING}(?:forget|delete|erase|remove)(?: something| it| that| this)?(?:,? please)?(?P<what>)"),
     ),
     forget_all=whole(
         rf"{_ASKING}(?:forget|delete|erase|remove) (?:about )?(?:me|(?:everything|all)(?: (?:about me|of it|"
@@ -115,8 +115,9 @@ PATTERNS = Patterns(
         "ack": whole(
             r"(?:ok|okay|k|kk|yes|yeah|yep|no|nope|sure|cool|nice|great|fine|alright|all right|good|perfect|"
             r"awesome|wow|"
-            r"lol|haha+|hehe+|hm+|oh|ah|i see|got it|never ?mind|forget (?:it|that|this)|right|true|well|indeed|"
-            r"i'?a?m? ?(?:am )?(?:fine|good|ok|okay|well|tired|great|happy|sad|bored|back|here))(?:[,\s]+\w{1,32}){0,2}"
+            r"lol|haha+|hehe+|hm+|oh|ah|i see|got it|never ?mind|right|true|well|indeed|"
+            r"i'?a?m? ?(?:am )?(?:fine|good|ok|okay|well|tired|great|happy|sad|bored|back|here))"
+            r"(?:[,\s]+(?!forget|delete|erase|remove)\w{1,32}){0,2}"
         ),
     },
     question=pattern(

@@ -52,10 +52,10 @@ PATTERNS = Patterns(
         pattern(
             rf"{_POLITE}(?:vergiss|vergesse|vergessen|lösche?|löschen|streiche?|entferne?)(?: bitte)?,?"
             r"(?: (?:dass|was ich dir über|alles über|was du über|den eintrag (?:über|zu)))?\s+"
-            r"(?P<what>(?!es\b|das\W*$|nicht\b|bitte nicht\b|nie\b).*?)(?:\s+(?:gesagt|erzählt) habe?|\s+weißt|"
-            r"\s+vergessen)?$"
+            r"(?P<what>(?!es\b|das\W*$|das (?:bitte|wieder)\b|nicht\b|bitte nicht\b|nie\b).*?)"
+            r"(?:\s+(?:gesagt|erzählt) habe?|\s+weißt|\s+vergessen)?$"
         ),
-        whole(rf"{_POLITE}(?:vergiss|lösche?|entferne?)(?: etwas| was)?(?P<what>)"),
+        whole(rf"{_POLITE}(?:vergiss|lösche?|entferne?)(?: etwas| was| es| das)?(?: bitte)?(?: wieder)?(?P<what>)"),
     ),
     forget_all=whole(
         rf"{_POLITE}(?:vergiss|lösche?|entferne?) (?:bitte )?(?:mich|alles(?:,? (?:über mich|was du (?:über mich "
@@ -97,11 +97,10 @@ PATTERNS = Patterns(
         ),
         "ack": whole(
             r"(?:ok|okay|cool|lol|haha|hm+|ja|nein|nö|klar|gut|prima|super|toll|schön|genau|stimmt|passt|egal|"
-            r"macht nichts|vergiss (?:es|"
-            r"das)|aha|ach so|"
+            r"macht nichts|aha|ach so|"
             r"verstehe|verstanden|in ordnung|mir geht's gut|mir geht es gut|ich bin (?:müde|da|zurück|okay|ok|"
             r"froh|traurig))"
-            r"(?:[,\s]+\w{1,32}){0,2}"
+            r"(?:[,\s]+(?!vergiss|vergesse|lösch|streich|entfern)\w{1,32}){0,2}"
         ),
     },
     question=pattern(
