@@ -45,3 +45,13 @@ async def test_direct_messages_are_named_in_the_language_of_the_answer(offline_t
     await t.ask(person, person.direct, "merk dir, dass mein Zahnarzt in der Elmstraße ist")
     answer = await t.ask(person, person.direct, "wo ist mein Zahnarzt?")
     assert ", in Direktnachrichten)" in answer.text
+
+
+async def test_a_mention_after_the_words_is_no_part_of_them(offline_town: Town) -> None:
+    t = offline_town
+    channel, person = t.guild.text_channel("after"), t.member("Trailing")
+    assert (
+        await t.ask(person, channel, "remember that my dog is Rex <@bot>")
+    ).text == "I'll remember: your dog is Rex."
+    assert (await t.ask(person, channel, "who is my dog, <@bot>?")).text.startswith("You told me your dog is Rex (on ")
+    assert (await t.ask(person, channel, "thanks <@bot>!")).text.startswith("You're welcome!")

@@ -106,13 +106,6 @@ Agenda: TypeAlias = Remind | ListReminders | AddTask | ListTasks | Finish
 Intent: TypeAlias = Remember | Ask | Forget | ListKnown | LookBack | Agenda | Say | TooLong | Statement
 
 
-def uncalled(said: str, name: str) -> str:
-    """What is said to somebody of that name, without the name before it ("Anchor: hi"); as it is where nothing is."""
-    called = rf"\s{{0,8}}(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?@?{re.escape(name)}\s{{0,8}}[:,]\s*(?=\S)"
-    found = re.match(called, said, re.IGNORECASE) if name else None
-    return said if found is None else said[found.end() :]
-
-
 def understand(said: str, language: Language, now: datetime) -> tuple[Intent, ...]:
     """Every intent of one message; small talk falls away beside something to do."""
     said = said.strip()

@@ -25,10 +25,10 @@ from bot.models.base import (
 )
 from bot.models.offline.acts import act
 from bot.models.offline.desk import Desk, Lines, Saved, Turn
-from bot.models.offline.intents import Say, uncalled, understand
+from bot.models.offline.intents import Say, understand
 from bot.models.offline.language import Language
 from bot.models.offline.patrol import is_patrol, patrol
-from bot.models.offline.text import LANGUAGES, LONGEST, detect
+from bot.models.offline.text import LANGUAGES, LONGEST, detect, uncalled
 from bot.models.standing import key_setting
 from memory.clock import Clock
 

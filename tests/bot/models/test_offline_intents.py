@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.models.offline.intents import Remember, Say, uncalled, understand
-from bot.models.offline.text import detect
+from bot.models.offline.intents import Remember, Say, understand
+from bot.models.offline.text import detect, uncalled
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -44,8 +44,16 @@ def test_what_is_one_fact_is_kept_as_one(text: str, facts: list[str]) -> None:
         ("Anchor:", "Anchor:"),
         ("Anchors: they hold", "Anchors: they hold"),
         ("the Anchor: it holds", "the Anchor: it holds"),
+        ("remember that my dog is Rex @anchor", "remember that my dog is Rex"),
+        ("where is my dog, @Anchor ?", "where is my dog?"),
+        ("thanks @Anchor!", "thanks!"),
+        ("私の犬はポチです @Anchor", "私の犬はポチです"),
+        ("who is @Anchor?", "who is @Anchor?"),
+        ("what do you know about @Anchor", "what do you know about @Anchor"),
+        ("my boat has no Anchor", "my boat has no Anchor"),
+        ("@Anchor", "@Anchor"),
     ],
 )
-def test_whoever_is_called_by_name_hears_what_comes_after_it(said: str, words: str) -> None:
+def test_whoever_is_called_by_name_hears_what_stands_beside_it(said: str, words: str) -> None:
     assert uncalled(said, "Anchor") == words
     assert uncalled(said, "") == said
