@@ -335,13 +335,19 @@ class Database:
             raise _translate(error) from error
 
     async def maintain(self, work: Callable[[Connection], T]) -> T:
-        """Run something that cannot stand in a transaction (VACUUM, checkpoint) between two commits."""
+        """Run something that cannot stand in a transaction (VACUUM, checkpoint) between two commits.
+
+        Raises DatabaseBusy or DatabaseFull.
+        """
 
         def alone(raw: Connection) -> T:
             self._kept.clear()
             return work(raw)
 
-        return await self._writer.run(alone)
+        try:
+            return await self._writer.run(alone)
+        except driver.OperationalError as error:
+            raise _translate(error) from error
 
     async def _flush(self) -> None:
         try:

@@ -9,6 +9,8 @@ whose history was edited is noticed. A missing file is created up to date; an ol
 import functools
 import hashlib
 import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -89,8 +91,21 @@ def unreadable(path: Path, error: Exception) -> StoreError:
     return DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup")
 
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """What the disk does to a file that is written is said in words; what a migration does wrong is not."""
+    try:
+        yield
+    except driver.OperationalError as error:
+        found = unreadable(path, error)
+        raise found if isinstance(found, DatabaseFull) else error from error
+
+
 def prepare(path: Path, kind: Kind) -> None:
-    """Make sure the file can be opened: create it when missing, refuse it when it is older or newer."""
+    """Make sure the file can be opened: create it when missing, refuse it when it is older or newer.
+
+    Raises DatabaseFull when the disk does not take a new one.
+    """
     if not path.exists() or path.stat().st_size == 0:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
@@ -117,7 +132,10 @@ def check(found: Status) -> None:
 
 
 def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
-    """Bring an older file up to date; gives the path of the copy made first, None when nothing was to do."""
+    """Bring an older file up to date; gives the path of the copy made first, None when nothing was to do.
+
+    Raises DatabaseFull when the disk does not take the copy or the change; the file is then as it was.
+    """
     found = status(path, kind)
     if found.version == found.needed:
         return None
@@ -125,15 +143,22 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
         check(found)
     stamp = to_text(now).replace(":", "").replace(".", "")
     copy = path.with_name(f"{path.name}.before-{found.needed}-{stamp}")
-    copy.touch(mode=0o600)
-    source, target = connect(path, read_only=True), connect(copy)
-    try:
-        source.backup(target)
-    finally:
-        source.close()
-        target.close()
+    with _writing(path):
+        _copy(path, copy)
     _apply(path, kind)
     return copy
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copy it, or leave nothing behind."""
+    copy.touch(mode=0o600)
+    try:
+        with closing(connect(path, read_only=True)) as source, closing(connect(copy)) as target:
+            source.backup(target)
+    except driver.OperationalError:
+        for left in (copy, Path(f"{copy}-wal"), Path(f"{copy}-shm")):
+            left.unlink(missing_ok=True)
+        raise
 
 
 def _is_blank(path: Path) -> bool:
@@ -146,16 +171,13 @@ def _is_blank(path: Path) -> bool:
 
 
 def _apply(path: Path, kind: Kind) -> None:
-    raw = connect(path)
-    try:
+    with _writing(path), closing(connect(path)) as raw:
         row = raw.execute("PRAGMA user_version").fetchone()
         version = int(row[0]) if row else 0
         raw.execute(_CHECKSUMS)
         for migration in migrations(kind):
             if migration.version > version:
                 _apply_one(raw, migration)
-    finally:
-        raw.close()
 
 
 def _apply_one(raw: Connection, migration: Migration) -> None:

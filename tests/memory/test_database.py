@@ -291,6 +291,8 @@ async def test_a_full_disk_stores_nothing_says_so_and_works_again_when_there_is_
         assert [await each for each in small] == ["small 0", "small 1"]
         assert await last == "last"
         assert await database.read(words) == ["first", "small 0", "small 1", "last"]
+        with pytest.raises(DatabaseFull, match="database or disk is full"):
+            await database.maintain(lambda raw: raw.execute("CREATE TABLE big AS SELECT zeroblob(100000) AS b"))
         await database.maintain(lambda raw: raw.execute("PRAGMA max_page_count=100000").fetchall())
         await database.write(NOTE, put("y" * 100_000))
     assert len(stored(path)) == 5

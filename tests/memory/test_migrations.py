@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory import migrations
-from memory.database import Rows, Tx, as_dict, connect, driver
+from memory.database import Connection, Rows, Tx, as_dict, connect, driver
 from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
 from memory.migrations import Kind, Migration, migrate, prepare, status
 
@@ -248,6 +248,43 @@ def test_what_the_disk_does_is_not_laid_to_the_file(
     with pytest.raises(DatabaseFull, match=why) as caught:
         migrations.status(tmp_path / "global.db", Kind.GLOBAL)
     assert "backup" not in str(caught.value)
+
+
+def test_a_new_file_on_a_full_disk_is_refused_with_what_to_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crammed(made: Path) -> Connection:
+        raw = connect(made)
+        raw.execute("PRAGMA max_page_count=3").fetchall()
+        return raw
+
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "connect", crammed)
+        patched.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, 0))
+        with pytest.raises(DatabaseFull, match="its disk is full: free some space"):
+            prepare(path, Kind.CONSTELLATION)
+    prepare(path, Kind.CONSTELLATION)
+    assert status(path, Kind.CONSTELLATION).version == status(path, Kind.CONSTELLATION).needed
+
+
+def test_a_migration_without_room_for_the_copy_leaves_none_and_the_file_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = migrations.migrations(Kind.CONSTELLATION)
+    known(monkeypatch, *every[:3])
+    prepare(path, Kind.CONSTELLATION)
+    known(monkeypatch, *every)
+
+    def full(copied: Path, *, read_only: bool = False) -> Connection:
+        raw = connect(copied, read_only=read_only)
+        if copied != path:
+            raise driver.OperationalError("database or disk is full")
+        return raw
+
+    monkeypatch.setattr(migrations, "connect", full)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, 0))
+    with pytest.raises(DatabaseFull, match="its disk is full: free some space"):
+        migrate(path, Kind.CONSTELLATION, NOW)
+    assert [found.name for found in path.parent.iterdir() if "before" in found.name] == []
+    assert status(path, Kind.CONSTELLATION).version == 3
 
 
 def test_who_has_the_list_that_agents_once_were_made_with_was_given_none_of_its_own(
