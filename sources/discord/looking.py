@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import discord
@@ -9,6 +10,7 @@ import structlog
 
 from memory.admission import Rule
 from memory.faults import call_point, outside
+from sources.base import PlaceKind
 from sources.discord.hearing import background_line, readable
 from sources.discord.link import REFUSED, Link
 from sources.discord.places import Spot, person_id, spot_of
@@ -50,7 +52,7 @@ class Lookout:
         """Call `then` with the channel as it is now and the guilds shared with its person: at once if possible."""
         known = self._known(channel)
         if known is not None:
-            spot = spot_of(known, person)
+            spot = self._spot(known, person)
             shared = self._shared(spot)
             if shared is not None and (not spot.direct or spot.person is not None):
                 return then(spot, shared)
@@ -62,13 +64,18 @@ class Lookout:
         return self._known(partial) or await self._fetch(partial)
 
     async def _locate(self, channel: Any, person: int | None, then: Then) -> None:
-        spot = spot_of(self._known(channel) or await self._fetch(channel), person)
+        spot = self._spot(self._known(channel) or await self._fetch(channel), person)
         shared = self._shared(spot)
         if shared is None:
             shared = await self._fetch_shared(spot)
         waiting = then(spot, shared)
         if waiting is not None:
             await waiting
+
+    def _spot(self, channel: Any, person: int | None) -> Spot:
+        """The channel as plain values; a thread has the id of the message it was begun on, and that may be ours."""
+        spot = spot_of(channel, person)
+        return replace(spot, ours=True) if spot.kind is PlaceKind.THREAD and spot.id in self._link.sent else spot
 
     def _known(self, channel: Any) -> Any:
         """The channel as the cache has it; None when it must be fetched."""

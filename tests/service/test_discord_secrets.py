@@ -87,6 +87,18 @@ async def test_a_thread_it_takes_part_in_is_answered_without_a_mention(offline_t
     assert channel.from_bot == []
 
 
+async def test_a_thread_begun_on_its_own_message_is_answered_without_a_mention(offline_town: Town) -> None:
+    t = offline_town
+    channel = t.guild.text_channel("begun")
+    answer = await t.ask(t.ana, channel, "<@bot> remember that my kite is yellow")
+    thread = await t.ana.thread(answer, "about kites")
+    assert "yellow" in (await t.ask(t.ana, thread, "which color is my kite?")).text
+    other = await t.ana.thread(await t.ana.say(channel, "kites, anybody?"), "among us")
+    await t.ana.say(other, "which color is my kite?")
+    await t.ask(t.ana, channel, "<@bot> thanks")
+    assert other.from_bot == []
+
+
 async def test_a_private_thread_is_not_heard_by_its_channel(offline_town: Town) -> None:
     t = offline_town
     channel, gil = t.guild.text_channel("private-threads"), t.member("Gil")
