@@ -335,10 +335,7 @@ class Database:
             raise _translate(error) from error
 
     async def maintain(self, work: Callable[[Connection], T]) -> T:
-        """Run something that cannot stand in a transaction (VACUUM, checkpoint) between two commits.
-
-        Raises DatabaseBusy or DatabaseFull.
-        """
+        """Run what cannot stand in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
 
         def alone(raw: Connection) -> T:
             self._kept.clear()
