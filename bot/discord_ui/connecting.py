@@ -153,7 +153,8 @@ def _people(persons: frozenset[str], roles: frozenset[str], guilds: frozenset[st
 
 def _words(status: DiscordStatus) -> str:
     if not status.connected:
-        return "not connected"
-    missing = f"; without {', '.join(sorted(status.missing_intents))}" if status.missing_intents else ""
+        return f"not connected: {status.trouble}; it is tried again" if status.trouble else "not connected"
+    names = ", ".join(sorted(status.missing_intents))
+    missing = f"; without {names} (Discord's developer portal grants that under Bot)" if names else ""
     delay = f", {status.latency * 1000:.0f} ms" if status.latency is not None else ""
     return f"connected as {status.name}{delay}{missing}"

@@ -78,6 +78,8 @@ class DiscordStatus:
     guilds: int
     missing_intents: frozenset[str]
     reading_back: bool
+    trouble: str = ""
+    """Why the last attempt to connect failed; empty once one succeeded."""
 
 
 @dataclass
@@ -98,6 +100,7 @@ class _Standing:
     ready: bool = False
     announced: bool = False
     begun: int | None = None
+    trouble: str = ""
 
 
 class DiscordSource:
@@ -132,6 +135,7 @@ class DiscordSource:
             guilds=len(client.guilds) if client is not None else 0,
             missing_intents=self._standing.missing,
             reading_back=self._lanes is not None and self._lanes.held > 0,
+            trouble=self._standing.trouble,
         )
 
     def pause(self) -> None:
@@ -246,7 +250,7 @@ class DiscordSource:
 
     def _is_ready(self, client: discord.Client) -> None:
         if not self._standing.ready:
-            self._standing.ready, self._standing.wait = True, FIRST_WAIT
+            self._standing.ready, self._standing.wait, self._standing.trouble = True, FIRST_WAIT, ""
             log.info("discord_connected", name=str(client.user), guilds=len(client.guilds))
         if not self._standing.announced:
             self._standing.announced = True
@@ -268,7 +272,8 @@ class DiscordSource:
         except discord.ConnectionClosed as why:
             return await self._closed(client, why.code)
         except (*REFUSED, discord.GatewayNotFound, aiohttp.ClientError) as why:
-            log.warning("discord_unreachable", reason=str(why) or type(why).__name__)
+            self._standing.trouble = str(why) or type(why).__name__
+            log.warning("discord_unreachable", reason=self._standing.trouble)
         return _Ending()
 
     async def _closed(self, client: discord.Client, code: int) -> _Ending:
