@@ -11,9 +11,9 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
 from bot.config.bluesky import BlueskySettings, check_handle
+from bot.config.dotenv import read_dotenv
 from bot.config.dreams import Dreams
 from bot.config.folders import folder_problem, located
 from bot.config.groups import default_problems, example_groups, group_problems
@@ -190,7 +190,7 @@ def load_here() -> Config:
 def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
     """Read everything once. Raises ConfigError with one line for each problem; none of them shows a secret."""
     problems: list[str] = []
-    dotenv = _read_dotenv(cwd / ".env", problems)
+    dotenv = read_dotenv(cwd / ".env", problems)
     given = {**dotenv, **{name: value for name, value in environ.items() if value}}
     environment = _read_environment(given, environ, problems)
     path = _path("CARINA_CONFIG", given.get("CARINA_CONFIG", "carina.toml"), cwd, problems)
@@ -219,21 +219,6 @@ def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
     except ValueError as error:
         problems.append(f"{name}: found {shown(text)}; expected {error}")
         return cwd
-
-
-def _read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    try:
-        found = DotEnvSettingsSource(
-            BaseSettings, env_file=path, env_file_encoding="utf-8", case_sensitive=True
-        ).env_vars
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{path.name}: cannot be read ({type(error).__name__}); expected a text file in UTF-8")
-        return {}
-    if None in found.values():
-        problems.append(f"{path.name}: a line has no value; expected NAME=value on each line")
-    return {name: value for name, value in found.items() if value}
 
 
 def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], problems: list[str]) -> Environment | None:

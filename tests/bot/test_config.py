@@ -273,6 +273,13 @@ def test_a_broken_dotenv_is_named(tmp_path: Path, content: bytes) -> None:
     assert ".env: " in problems(tmp_path)
 
 
+def test_a_line_of_dotenv_that_cannot_be_read_is_named_and_not_left_out(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(f"CARINA_MODEL=offline\nDISCORD_TOKEN: {SECRET}\n")
+    text = problems(tmp_path)
+    assert ".env: what begins at line 2 cannot be read; expected NAME=value on each line" in text
+    assert SECRET not in text
+
+
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "carina.toml").write_bytes(b"\xff\xfe")
     assert "carina.toml: not a text in UTF-8" in problems(tmp_path)
