@@ -182,3 +182,10 @@ def test_what_was_told_in_several_languages_is_listed_together(question: str, ow
 )
 def test_a_short_sentence_tells_its_language(text: str, code: str) -> None:
     assert detect(text).code == code
+
+
+def test_a_name_told_in_japanese_is_not_taken_for_one_of_the_past() -> None:
+    talk = Talk()
+    talk.say("My name is Carl")
+    talk.say("私の名前は田中です")
+    assert "田中" in talk.say("私の名前は？")
