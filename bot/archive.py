@@ -1,6 +1,7 @@
 """What agents keep for the long term, and what one is shown in a place: for commands, scoped as a message there is."""
 
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from bot.policy import Action, Approver, Change, Held, People
 from bot.quoting import estimate_tokens
 from bot.remembering import Asking
 from bot.remembering_names import named_audience, where
-from memory import agents, archival, blocks, inbox
+from memory import agents, archival, blocks, inbox, turns
 from memory.agents import Agent
 from memory.archival import Entry, NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust
@@ -25,8 +26,8 @@ from memory.database import Rows, Tx
 from memory.errors import EntryNotFound, Refused
 from memory.faults import commit_point
 from memory.following import forget_words
-from memory.ids import ConstellationId, PlaceId
-from memory.search import Domain, Hit, Nearness, Query, search
+from memory.ids import AgentId, ConstellationId, EntryId, PersonId, PlaceId
+from memory.search import DOMAINS, Domain, Hit, Nearness, Query, Results, search
 from memory.widening import require_widening_entry, widen_entry
 from sources.terminal import PERSON
 
@@ -51,6 +52,17 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class New:
+    """What somebody wants kept; without an agent it is for the one that answered them last."""
+
+    content: str
+    label: str = ""
+    agent: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Archive:
     """The long-term entries of one constellation."""
 
@@ -61,32 +73,46 @@ class Archive:
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
 
     async def latest(self, asker: Asker, agent: str = "", limit: int = 20) -> list[Entry]:
-        """The newest entries of an agent that the asker may know. Raises UserError."""
-        return await self._read(
-            agent, lambda rows, found: archival.latest(rows, found.id, asker.scope, limit=max(1, min(limit, _MOST)))
-        )
+        """The newest entries that the asker may know, of an agent or of all. Raises UserError."""
+        most = max(1, min(limit, _MOST))
+
+        def read(rows: Rows) -> list[Entry]:
+            found = [
+                each for of in _asked(rows, agent) for each in archival.latest(rows, of.id, asker.scope, limit=most)
+            ]
+            return sorted(found, key=lambda entry: (entry.created_at, entry.id), reverse=True)[:most]
+
+        return await self._read(read)
 
     async def show(self, asker: Asker, label: str, agent: str = "") -> Entry:
         """One entry, by its label or id. Raises UserError."""
-        return await self._read(agent, lambda rows, found: _entry(rows, found, label, asker.scope))
+        return await self._read(lambda rows: _entry(rows, agent, label, asker.scope))
 
     async def find(self, asker: Asker, text: str, agent: str = "", limit: int = 8) -> list[Hit]:
         """The entries that fit a text best, as far as the asker may know them. Raises UserError."""
-        meaning, domains = await self.meaning(text), frozenset[Domain]({"archival"})
+        return (await self.search(asker, text, agent, limit, frozenset({"archival"}))).hits
 
-        def look(rows: Rows, of: Agent) -> list[Hit]:
-            return search(rows, Query(text, of.id, domains, limit=limit, meaning=meaning), asker.scope).hits
+    async def search(
+        self, asker: Asker, text: str, agent: str = "", limit: int = 8, domains: frozenset[Domain] = DOMAINS
+    ) -> Results:
+        """Look for a text in what the asker may know, of an agent or of all. Raises UserError."""
+        meaning = await self.meaning(text)
 
-        return await self._read(agent, look)
+        def look(rows: Rows) -> Results:
+            of = _asked(rows, agent)[0].id if agent else None
+            return search(rows, Query(text, of, domains, limit=limit, meaning=meaning), asker.scope)
 
-    async def add(self, asker: Asker, trust: Trust, content: str, label: str = "", agent: str = "") -> Entry:
+        return await self._read(look)
+
+    async def add(self, asker: Asker, trust: Trust, new: New) -> Entry:
         """Store an entry, as words of the asker, for those who hear answers to them alone. Raises UserError."""
         policy.require(self.people, Approver(asker.person), Action.KEEP)
-        new = NewEntry(content, Origin(asker.scope, trust, asker.person), label=label or None)
+        origin = Origin(asker.scope, trust, asker.person)
+        entry = NewEntry(new.content, origin, new.label or None, new.category, new.tags)
         now = self.clock()
 
         def work(tx: Tx) -> Entry:
-            return archival.insert(tx, _agent(tx, agent).id, new, now)
+            return archival.insert(tx, _keeper(tx, new.agent, asker.person).id, entry, now)
 
         async with self.constellations.use(self.house) as database:
             try:
@@ -94,12 +120,16 @@ class Archive:
             except Refused as error:
                 raise UserError(f"That cannot be stored: {error}.") from error
 
+    async def keepers(self) -> dict[AgentId, str]:
+        """The names of the agents that entries are of."""
+        return await self._read(lambda rows: {agent.id: agent.name for agent in agents.every_agent(rows)})
+
     async def delete(self, asker: Asker, who: Approver, label: str, agent: str = "") -> str:
         """Forget an entry, with the words it came from as far as they are the asker's. Raises UserError."""
         now = self.clock()
 
         def work(tx: Tx) -> str:
-            entry = _entry(tx, _agent(tx, agent), label, asker.scope)
+            entry = _entry(tx, agent, label, asker.scope)
             held = Held(entry.people, entry.audience, (Change.FORGET,))
             if refused := policy.change_refusal(self.people, who, Change.FORGET, held):
                 raise UserError(refused)
@@ -125,12 +155,12 @@ class Archive:
         hand = Hand(person, self.people.selves(person), owner, scope, asking.trust, self.clock())
 
         def look(rows: Rows) -> dict[str, Any]:
-            entry = _entry(rows, _agent(rows, agent), label, scope)
+            entry = _entry(rows, agent, label, scope)
             require_widening_entry(rows, hand, entry, audience)
             return _widened(rows, entry, audience, scope, done=False)
 
         def work(tx: Tx) -> dict[str, Any]:
-            entry = _entry(tx, _agent(tx, agent), label, scope)
+            entry = _entry(tx, agent, label, scope)
             told = _widened(tx, entry, audience, scope, done=True)
             widen_entry(tx, hand, entry, audience)
             return told
@@ -157,9 +187,9 @@ class Archive:
         async with self.constellations.use(self.house) as database:
             return await database.read(read)
 
-    async def _read(self, agent: str, read: Callable[[Rows, Agent], T]) -> T:
+    async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.constellations.use(self.house) as database:
-            return await database.read(lambda rows: read(rows, _agent(rows, agent)))
+            return await database.read(read)
 
     # ------------------------------------------------------------------ the owner's command line
 
@@ -176,15 +206,19 @@ class Archive:
 
     async def owner_list(self, agent: str = "", limit: int = 20) -> list[dict[str, Any]]:
         """The newest entries that the owner may read."""
-        return [entry_data(entry) for entry in await self.latest(_OWNER_ASKER, agent, limit)]
+        names = await self.keepers()
+        return [entry_data(entry, names) for entry in await self.latest(_OWNER_ASKER, agent, limit)]
 
     async def owner_show(self, label: str, agent: str = "") -> list[dict[str, Any]]:
         """One entry."""
-        return [entry_data(await self.show(_OWNER_ASKER, label, agent))]
+        return [entry_data(await self.show(_OWNER_ASKER, label, agent), await self.keepers())]
 
-    async def owner_add(self, content: str, label: str = "", agent: str = "") -> list[dict[str, Any]]:
+    async def owner_add(
+        self, content: str, label: str = "", agent: str = "", category: str = "", tags: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Store an entry that is known in the owner's own places."""
-        return [entry_data(await self.add(_OWNER_ASKER, Trust.OWNER, content, label, agent))]
+        new = New(content, label, agent, category, tuple(tags))
+        return [entry_data(await self.add(_OWNER_ASKER, Trust.OWNER, new), await self.keepers())]
 
     async def owner_delete(self, label: str, agent: str = "") -> list[dict[str, Any]]:
         """Forget an entry."""
@@ -194,14 +228,10 @@ class Archive:
         """Let more people know an entry of the owner's own."""
         return await self.widen(Asking(_OWNER, Scope(OWNER), Trust.OWNER), label, to, sure=sure, agent=agent)
 
-    async def owner_search(self, text: str, agent: str = "", limit: int = 8) -> list[dict[str, Any]]:
-        """Look for words in all that the owner may read."""
-        meaning, limit = await self.meaning(text), max(1, min(limit, 100))
-
-        def look(rows: Rows, of: Agent) -> list[Hit]:
-            return search(rows, Query(text, of.id, limit=limit, meaning=meaning), _OWNER_ASKER.scope).hits
-
-        return [hit_data(hit) for hit in await self._read(agent, look)]
+    async def owner_search(self, text: str, agent: str = "", limit: int = 8) -> dict[str, Any]:
+        """Look for words in all that the owner may read: the hits, and without any how much was searched."""
+        found = await self.search(_OWNER_ASKER, text, agent, max(1, min(limit, 100)))
+        return {"hits": [hit_data(hit) for hit in found.hits], "searched": dict(found.seen)}
 
 
 def _widened(rows: Rows, entry: Entry, to: Audience, scope: Scope, *, done: bool) -> dict[str, Any]:
@@ -223,11 +253,14 @@ def _told(entry: Entry) -> str:
     return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
 
 
-def entry_data(entry: Entry) -> dict[str, Any]:
-    """An entry as plain data."""
+def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
+    """An entry as plain data; `names` are those of the agents."""
     return {
         "id": entry.id,
+        "agent": names.get(entry.agent, ""),
         "label": entry.label or "",
+        "category": entry.category,
+        "tags": ", ".join(entry.tags),
         "text": entry.content,
         "people": list(entry.people),
         "audience": entry.audience,
@@ -254,16 +287,37 @@ def shown_lines(shown: list[Shown]) -> list[str]:
     )
 
 
-def _agent(rows: Rows, name: str) -> Agent:
-    found = agents.agents(rows)
+def _asked(rows: Rows, name: str) -> list[Agent]:
+    """The agent of that name, or all: also those that are archived, whose memory stays. Raises UserError."""
+    found = agents.every_agent(rows)
     named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
-    if not named:
+    if name and not named:
         raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in found)}.")
-    return named[0]
+    return named
 
 
-def _entry(rows: Rows, agent: Agent, label: str, scope: Scope) -> Entry:
-    try:
-        return archival.read(rows, agent.id, label, scope)
-    except EntryNotFound as error:
-        raise UserError(f"{error}; the list of entries shows those that can be.".capitalize()) from error
+def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
+    """Who keeps what a person adds: the agent of that name, else the one that answered them last, else the first."""
+    living = [agent for agent in _asked(rows, name) if agent.status != "archived"]
+    if not living:
+        raise UserError(
+            f"{f'The agent {name}' if name else 'Every agent'} is archived; `carina agent restore` undoes that."
+        )
+    last = turns.answered_last(rows, person)
+    return next((agent for agent in living if agent.id == last), living[0])
+
+
+def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
+    found = dict[EntryId, tuple[Agent, Entry]]()
+    for of in _asked(rows, agent):
+        with contextlib.suppress(EntryNotFound):
+            entry = archival.read(rows, of.id, label, scope)
+            found[entry.id] = of, entry
+    if not found:
+        raise UserError(
+            f"No archival entry {label!r} can be seen from here; the list of entries shows those that can be."
+        )
+    if len(found) > 1:
+        which = ", ".join(f"{entry.id} of {of.name}" for of, entry in found.values())
+        raise UserError(f"Several agents have an entry {label!r}; say which by its id: {which}.")
+    return next(entry for _of, entry in found.values())

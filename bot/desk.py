@@ -183,15 +183,10 @@ class Desk:
             return await database.read(read)
 
     async def search(self, asker: Asker, text: str, limit: int = 8) -> Results:
-        """Look for words in what the asker may see here; the first agent's entries and blocks, and messages."""
-        meaning = await self.meaning(text)
-
-        def read(rows: Rows) -> Results:
-            agent = agents.agents(rows)[0]
-            return search(rows, Query(text=text, agent=agent.id, limit=limit, meaning=meaning), asker.scope)
-
+        """Look for words in what the asker may see here: all agents' entries and blocks, and messages."""
+        query = Query(text, None, limit=limit, meaning=await self.meaning(text))
         async with self._constellations.use(self._house) as database:
-            return await database.read(read)
+            return await database.read(lambda rows: search(rows, query, asker.scope))
 
     async def agents(self) -> list[Agent]:
         """Who lives here; names, settings and rules are nobody's words."""

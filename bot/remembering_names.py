@@ -32,7 +32,7 @@ class Named:
 def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
     """The blocks that a scope may see, each under a name of its own: the label, with whose and where if need be."""
     found: dict[BlockId, tuple[str, Block]] = {}
-    for agent in agents.agents(rows):
+    for agent in agents.every_agent(rows):  # the memory of those that are archived stays
         for block in blocks.visible_blocks(rows, agent.id, scope, types=tuple(BlockType)):
             owner = block.shared_from or ("everybody" if block.owner == CONSTELLATION_OWNER else agent.name)
             found.setdefault(block.id, (owner, block))
@@ -96,7 +96,7 @@ def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
 
 def writer_names(rows: Rows, past: Past, scope: Scope) -> dict[Writer, str]:
     """How the writers of a block are called: agents and persons by name where it is known, jobs as jobs."""
-    names = {agent_writer(agent.id): agent.name for agent in agents.agents(rows)}
+    names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
     for writer in {step.change.writer for step in past.steps} - set(names):
         kind, _, identifier = writer.partition(":")
         names[writer] = _person(rows, identifier, scope) if kind == "person" else writer
@@ -112,8 +112,8 @@ def _person(rows: Rows, identifier: str, scope: Scope) -> str:
 def writer_called(names: dict[Writer, str], past: Past, called: str) -> Writer:
     """The writer of a block that somebody means, by name or id. Raises UserError."""
     writers = list(dict.fromkeys(step.change.writer for step in past.steps))
-    wanted = called.strip().casefold()
-    for fits in (lambda each: each, lambda each: names[each], lambda each: each.partition(":")[2]):
+    wanted = called.strip().casefold().removeprefix("the ")
+    for fits in (lambda each: each, lambda each: names[each].removeprefix("the "), lambda each: each.partition(":")[2]):
         found = [writer for writer in writers if fits(writer).casefold() == wanted]
         if len(found) == 1:
             return found[0]

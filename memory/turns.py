@@ -294,6 +294,14 @@ def _turn(row: Row) -> Turn:
     )
 
 
+def answered_last(rows: Rows, person: PersonId) -> AgentId | None:
+    """The agent whose turn for this person was the last one."""
+    row = rows.one(
+        "SELECT agent_id FROM turns WHERE person_id = ? AND parent_id IS NULL ORDER BY id DESC LIMIT 1", (person,)
+    )
+    return None if row is None else AgentId(row["agent_id"])
+
+
 def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
     """How many turns of a person began since then, counted up to `most`."""
     sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT ?)"

@@ -33,13 +33,13 @@ Condition: TypeAlias = tuple[str, tuple[Value, ...]]
 class Question:
     """What to look for: a vector of the model of that name, what of the rows it is compared with, and how many.
 
-    `agent` is who asks: its own entries, the blocks it can see, its folders. `where` narrows a kind further, before
-    anything is taken. At most `limit` rows of each kind.
+    `agent` is who asks: its own entries, the blocks it can see, its folders; None: those of all. `where` narrows a kind
+    further, before anything is taken. At most `limit` rows of each kind.
     """
 
     model: str
     vector: Vector
-    agent: AgentId
+    agent: AgentId | None
     kinds: frozenset[Kind] = frozenset(KINDS)
     view: View = "own"
     limit: int = 50
@@ -131,9 +131,10 @@ def _allowed(question: Question, kind: Kind, scope: Scope) -> Condition:
     heard, hearers = scope.sql("s.audience")
     spaces = f"""v.space_id IN (SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id
         WHERE m.name = ? AND s.kind = ? AND s.view = ? AND {heard}"""
-    parts = [spaces + (" AND s.agent_id = ?)" if kind == "entry" else ")")]
+    own = kind == "entry" and question.agent is not None
+    parts = [spaces + (" AND s.agent_id = ?)" if own else ")")]
     parameters: list[Value] = [question.model, kind, question.view, *hearers]
-    parameters += [question.agent] if kind == "entry" else []
+    parameters += [question.agent] if own else []
     for sql, values in _of_rows(question, kind):
         parts.append(f"v.row IN (SELECT t.{_NUMBER[kind]} FROM {_TABLE[kind]} t WHERE {sql})")
         parameters += values
@@ -141,11 +142,13 @@ def _allowed(question: Question, kind: Kind, scope: Scope) -> Condition:
 
 
 def _of_rows(question: Question, kind: Kind) -> Iterator[Condition]:
-    if kind == "block":
+    if kind == "block" and question.agent is not None:
         shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
         yield f"(t.agent_id IN (?, '_constellation_') OR {shared})", (question.agent,) * 2
     if kind == "passage":
-        yield "t.folder_id IN (SELECT folder_id FROM folder_attachments WHERE agent_id = ?)", (question.agent,)
+        mine = "" if question.agent is None else "WHERE agent_id = ?"
+        asks = () if question.agent is None else (question.agent,)
+        yield f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", asks
     if kind in question.where:
         yield question.where[kind]
 

@@ -6,11 +6,12 @@ import typer
 
 from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
-from bot.cli.printing import print_found
+from bot.cli.printing import print_found, print_listed
 from bot.config import Config
 from bot.remembering_text import widened_text
 
-AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it the first agent's.")]
+AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it every agent's.")]
+Keeper = Annotated[str, typer.Option("--agent", help="Who keeps it; without it the agent you talked to last.")]
 EntryName = Annotated[str, typer.Argument(help="Its label or id.")]
 Source = Annotated[str, typer.Argument(help="Which, such as discord.")]
 
@@ -67,11 +68,14 @@ def add_archive(app: typer.Typer, administer: Administer) -> None:
     def archival_add(
         text: Annotated[str, typer.Argument(help="What to keep.")],
         label: Annotated[str, typer.Option(help="A short name for it.")] = "",
-        agent: AgentName = "",
+        category: Annotated[str, typer.Option(help="Where it belongs, such as health/teeth.")] = "",
+        tag: Annotated[list[str] | None, typer.Option(help="A word to find it by; more of them by more --tag.")] = None,
+        agent: Keeper = "",
         as_json: Json = False,
     ) -> None:
         """Have something kept, known in your own places."""
-        administer(told("archival.add", "", content=text, label=label, agent=agent), as_json)
+        wanted = {"content": text, "label": label, "agent": agent, "category": category, "tags": tag or []}
+        administer(told("archival.add", "", **wanted), as_json)
 
     @archival.command("delete")
     def archival_delete(entry: EntryName, agent: AgentName = "", as_json: Json = False) -> None:
@@ -107,7 +111,13 @@ def add_search(app: typer.Typer, administer: Administer) -> None:
         as_json: Json = False,
     ) -> None:
         """Find what was said or stored, as far as you may read it."""
-        administer(told("search", "Nothing was found.", text=text, limit=limit, agent=agent), as_json)
+        administer(_searched, as_json, {"text": text, "limit": limit, "agent": agent})
+
+
+async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
+    found = await ask(config, "search", **arguments)
+    where = ", ".join(f"{count} {domain}" for domain, count in found["searched"].items())
+    print_listed(found["hits"], as_json=as_json, empty=f"Nothing was found. Searched: {where}.")
 
 
 def add_sources(app: typer.Typer, administer: Administer) -> None:

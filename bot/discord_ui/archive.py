@@ -8,7 +8,7 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.archive import Archive, shown_lines
+from bot.archive import Archive, New, shown_lines
 from bot.desk import Asker
 from bot.discord_ui.answering import Interaction, Suggest, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
@@ -133,7 +133,7 @@ async def _added(
 ) -> str:
     content, label = written
     trust = trust_of(author_of(interaction.user), settings)
-    entry = await archive.add(await asker_of(interaction, settings), trust, content, label)
+    entry = await archive.add(await asker_of(interaction, settings), trust, New(content, label))
     again = " It was known already and is stronger now." if entry.reinforcement else ""
     return f"Kept as `{entry.label or entry.id}`.{again}"
 

@@ -61,12 +61,12 @@ class Tools:
     async def search_memory(
         self,
         query: Annotated[str, Field(min_length=1, max_length=_QUERY, description="Words to look for.")],
-        agent: Annotated[str, Field(max_length=64, description="Whose memory; empty: the first agent's.")] = "",
+        agent: Annotated[str, Field(max_length=64, description="Whose memory; empty: every agent's.")] = "",
         limit: Annotated[int, Field(ge=1, le=50, description="How many hits at most.")] = 8,
     ) -> str:
         """Find what was said in conversations or stored by an agent, as far as the owner may read it."""
-        hits = await self._ask("search", text=query, agent=agent, limit=limit)
-        return "\n\n".join(map(_hit, hits)) or "Nothing was found."
+        found = await self._ask("search", text=query, agent=agent, limit=limit)
+        return "\n\n".join(map(_hit, found["hits"])) or "Nothing was found."
 
     async def read_block(
         self,

@@ -26,8 +26,8 @@ class Table:
     """Where a domain lives: its table, as `t`, with its index, row number and the columns of a hit.
 
     `can_meet` says whether a query's conditions make sense for it at all, `narrowing` what they are in SQL; `living`
-    is what holds for every row that the agent can find. Rows of `talk` are said in a place, one after the other, and
-    are understood together.
+    is what holds for every row that the agent, or without one any agent, can find. Rows of `talk` are said in a place,
+    one after the other, and are understood together.
     """
 
     domain: Domain
@@ -38,7 +38,7 @@ class Table:
     moment: str
     columns: str
     can_meet: Callable[[Query], bool]
-    living: Callable[[AgentId], Condition]
+    living: Callable[[AgentId | None], Condition]
     narrowing: Callable[[Query], Iterator[Condition]]
     talk: bool = False
     embedded: Embedded | None = None
@@ -75,16 +75,19 @@ def _asks_for_entries(query: Query) -> bool:
     return query.category is not None or bool(query.tags)
 
 
-def _living_messages(_agent: AgentId) -> Condition:
+def _living_messages(_agent: AgentId | None) -> Condition:
     # Deleted rows and results of tools have no search text.
     return Condition("t.deleted_at IS NULL AND t.search_text <> ''")
 
 
-def _living_entries(agent: AgentId) -> Condition:
-    return Condition("t.agent_id = ? AND t.archived_at IS NULL AND t.superseded_by IS NULL", (agent,))
+def _living_entries(agent: AgentId | None) -> Condition:
+    living = "t.archived_at IS NULL AND t.superseded_by IS NULL"
+    return Condition(living) if agent is None else Condition(f"t.agent_id = ? AND {living}", (agent,))
 
 
-def _living_blocks(agent: AgentId) -> Condition:
+def _living_blocks(agent: AgentId | None) -> Condition:
+    if agent is None:
+        return Condition("t.deleted_at IS NULL")
     shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
     return Condition(f"t.deleted_at IS NULL AND (t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2)
 
@@ -116,7 +119,9 @@ def _of_entries(query: Query) -> Iterator[Condition]:
         yield Condition("? COLLATE NOCASE IN (SELECT value FROM json_each(t.tags))", (tag,))
 
 
-def _living_passages(agent: AgentId) -> Condition:
+def _living_passages(agent: AgentId | None) -> Condition:
+    if agent is None:
+        return Condition("t.folder_id IN (SELECT folder_id FROM folder_attachments) AND t.search_text <> ''")
     mine = "t.folder_id IN (SELECT folder_id FROM folder_attachments WHERE agent_id = ?)"
     return Condition(f"{mine} AND t.search_text <> ''", (agent,))
 
@@ -146,7 +151,9 @@ def _of_activity(query: Query) -> Iterator[Condition]:
         yield Condition("t.place_id = ?", (query.place,))
 
 
-def _living_facts(agent: AgentId) -> Condition:
+def _living_facts(agent: AgentId | None) -> Condition:
+    if agent is None:
+        return Condition("t.superseded_by IS NULL")
     return Condition("t.superseded_by IS NULL AND (t.agent_id = ? OR t.shared_at IS NOT NULL)", (agent,))
 
 

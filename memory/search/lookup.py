@@ -23,7 +23,7 @@ class Lookup:
 
     rows: Rows
     table: Table
-    agent: AgentId
+    agent: AgentId | None
     scope: Scope
     narrowed: tuple[Condition, ...]
 

@@ -42,13 +42,13 @@ class Near(NamedTuple):
 
 
 class Among(NamedTuple):
-    """Among which rows to look: those of a kind that an agent can find in a scope, as far as `narrowed` holds.
+    """Among which rows to look: those of a kind that an agent (None: any) can find in a scope, where `narrowed` holds.
 
     That is SQL over the kind's own table as `t`, and its parameters.
     """
 
     kind: Embedded
-    agent: AgentId
+    agent: AgentId | None
     scope: Scope
     narrowed: tuple[str, tuple[Value, ...]] | None
 
@@ -73,7 +73,8 @@ class Nearness(Protocol):
 class Query:
     """What to look for. Without text the newest rows that meet the conditions are listed.
 
-    `agent` is who asks: its own entries, and the blocks it can see. `person` is whom a row belongs to (said by,
+    `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of all
+    agents. `person` is whom a row belongs to (said by,
     said to, about); `author` a speaker's name, a person or an agent that a row is by. `since` is included, `until`
     is not. A category stands for those below it too; an entry must have all the tags. `path` is a
     folder, or a file or directory in one, and for files alone. A condition that a domain
@@ -82,7 +83,7 @@ class Query:
     """
 
     text: str
-    agent: AgentId
+    agent: AgentId | None
     domains: frozenset[Domain] = DOMAINS
     person: PersonId | None = None
     author: str | None = None

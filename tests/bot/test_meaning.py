@@ -70,7 +70,7 @@ async def test_a_word_of_like_meaning_finds_what_was_kept(tmp_path: Path) -> Non
         await embedded(app)
         found = await app.desks.desk.search(asker, ASKED)
         assert any("Elm Street" in hit.text for hit in found.hits)
-        (hit, *_) = await app.desks.archive.owner_search(ASKED)
+        (hit, *_) = (await app.desks.archive.owner_search(ASKED))["hits"]
         assert "Elm Street" in str(hit)
     async with service(tmp_path, "none") as app:
         assert not (await app.desks.desk.search(asker, ASKED)).hits

@@ -60,6 +60,6 @@ async def archive(folder: Path) -> AsyncIterator[Archive]:
 )
 async def test_it_finds_what_has_the_words_and_nothing_else(tmp_path: Path, text: str, wanted: list[str]) -> None:
     async with archive(tmp_path) as looking:
-        found = [hit["text"] for hit in await looking.owner_search(text)]
+        found = [hit["text"] for hit in (await looking.owner_search(text))["hits"]]
         assert sorted(found) == sorted(wanted)
-        assert [hit["text"] for hit in await looking.owner_search("stork")] == [STORK], "and it goes on"
+        assert [hit["text"] for hit in (await looking.owner_search("stork"))["hits"]] == [STORK], "and it goes on"

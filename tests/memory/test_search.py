@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory import archival, messages
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.ids import MessageId, PersonId, PlaceId
-from memory.search import DOMAINS, MAX_HITS, Domain, Hit, Results
+from memory.search import DOMAINS, MAX_HITS, Domain, Hit, Query, Results, search
 from tests.memory.finding import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, ids, look, opened
 
 AUDIENCES = [
@@ -216,6 +216,16 @@ def test_an_agent_searches_its_own_entries_and_the_blocks_it_can_see(world: Worl
     for text in ("hamster", ""):
         assert sorted(ids(look(world, text))) == sorted([own, common, shared])
     assert hidden not in ids(look(world, "hamster"))
+
+
+def test_a_person_searches_what_every_agent_keeps_as_far_as_they_may_know_it(world: World) -> None:
+    kept = [world.keep("hamster"), world.keep("hamster", agent=MOON)]
+    held = [world.block("hamster"), world.block("hamster", owner=MOON)]
+    world.keep("hamster", agent=MOON, audience=OWNER)
+    world.block("hamster", owner=MOON, audience=OWNER)
+    for text in ("hamster", ""):
+        found = search(world.tx, Query(text, None), HERE).hits
+        assert sorted(hit.id for hit in found) == sorted(kept + held)
 
 
 def test_a_message_comes_with_what_was_said_before_and_after_it(world: World) -> None:

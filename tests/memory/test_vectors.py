@@ -243,6 +243,14 @@ def test_entries_are_found_by_their_agent_and_messages_by_all(tx: Tx) -> None:
     assert ids(nearest(tx, asking("tortoise", agent=MOON), HERE)) == [("message", message)]
 
 
+def test_a_person_finds_what_every_agent_keeps(tx: Tx) -> None:
+    keep(tx, "tortoise")
+    block(tx, "mine", "tortoise")
+    embed_all(tx)
+    assert len(nearest(tx, asking("tortoise", agent=None), HERE)) == 2
+    assert nearest(tx, asking("tortoise", agent=MOON), HERE) == []
+
+
 def test_blocks_are_found_by_their_owner_and_by_those_they_are_shared_with(tx: Tx) -> None:
     block(tx, "mine", "tortoise")
     block(tx, "all", "tortoise", owner=CONSTELLATION_OWNER)
