@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Literal
 
-from bot.models.base import Request
+from bot.models.base import Request, Trouble, Unanswered
 from bot.models.prices import price
 from bot.quoting import estimate_tokens
 from memory import agents, budgets, outbox
@@ -64,6 +64,8 @@ class Allowed:
 
     def request(self, request: Request) -> Request:
         """The request as it may be made."""
+        if self.rung is not Rung.FULL and self.agent.model == OFFLINE:
+            return replace(request, failed=(Unanswered("", Trouble.BUDGET),))
         if self.rung is not Rung.SHORT:
             return request
         most = min(request.max_tokens or _SHORT_TOKENS, _SHORT_TOKENS)

@@ -135,7 +135,8 @@ async def _added(
     trust = trust_of(author_of(interaction.user), settings)
     entry = await archive.add(await asker_of(interaction, settings), trust, New(content, label))
     again = " It was known already and is stronger now." if entry.reinforcement else ""
-    return f"Kept as `{entry.label or entry.id}`.{again}"
+    keeper = (await archive.keepers())[entry.agent]
+    return f"Kept as `{entry.label or entry.id}` by {keeper}.{again}"
 
 
 def _delete(archive: Archive, settings: DiscordSettings) -> Command:

@@ -74,6 +74,8 @@ class Trouble(StrEnum):
     """The provider has no model of that name."""
     QUOTA = "quota"
     """What the account may spend is spent."""
+    BUDGET = "budget"
+    """What we may spend on models is spent, so it was not asked."""
     UNREACHABLE = "unreachable"
     """No connection, or no answer in time."""
     FAILING = "failing"

@@ -76,6 +76,8 @@ def _advice(trouble: Trouble, model: str) -> str:
             return "name a model that the provider has (CARINA_MODEL, CARINA_FALLBACK_MODELS or the agent's model)"
         case Trouble.QUOTA:
             return "see to the account's credit or limits at the provider"
+        case Trouble.BUDGET:
+            return "`carina budget list` shows what is left of budgets"
         case Trouble.UNREACHABLE if model.startswith("openai:"):
             return "check the network, and OPENAI_BASE_URL if the server is your own"
         case Trouble.UNREACHABLE:

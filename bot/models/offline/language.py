@@ -224,6 +224,7 @@ class Phrases:
     """For each `Trouble` of a model that is configured: why it does not answer."""
     model_missing: str
     model_quota: str
+    model_budget: str
     model_unreachable: str
     model_failing: str
     forgot: str

@@ -102,7 +102,8 @@ class OfflineModel:
         text = _compose(said, language)
         hint = self._hint(language, request.failed)
         if not any(lines.hint and not lines.friendly for lines in said):
-            wanted = bool(request.failed) or any(lines.hint for lines in said)
+            told = any(each.trouble is Trouble.BUDGET for each in request.failed)  # a notice of its own said so
+            wanted = not told and (bool(request.failed) or any(lines.hint for lines in said))
             if not wanted or _said_today(request, now, {self._hint(each, request.failed) for each in LANGUAGES}):
                 return text
         between = "\n" if "\n" in text else " " if language.grammar.spaced else ""

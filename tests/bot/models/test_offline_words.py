@@ -28,6 +28,9 @@ def failing(trouble: Trouble) -> Talk:
         (Trouble.QUOTA, "who am I?", "is used up"),
         (Trouble.QUOTA, "wer bin ich?", "ist aufgebraucht"),
         (Trouble.QUOTA, "私の名前は？", "利用枠を使い切った"),
+        (Trouble.BUDGET, "who am I?", "What may be spent on a language model is spent"),
+        (Trouble.BUDGET, "wer bin ich?", "ist vorerst verbraucht"),
+        (Trouble.BUDGET, "私の名前は？", "予算を今は使い切った"),
         (Trouble.UNREACHABLE, "who am I?", "`openai:gpt-5-mini` can't be reached at the moment"),
         (Trouble.UNREACHABLE, "wer bin ich?", "`openai:gpt-5-mini` ist gerade nicht erreichbar"),
         (Trouble.UNREACHABLE, "私の名前は？", "`openai:gpt-5-mini` に今つながらない"),
@@ -55,6 +58,12 @@ def test_a_model_that_should_have_answered_is_spoken_of_with_any_answer_once() -
     talk = failing(Trouble.KEY)
     assert "is refused" in talk.say("remember that my dentist is on Elm Street")
     assert "is refused" not in talk.say("where is my dentist?")
+
+
+def test_a_budget_that_is_spent_is_told_by_its_own_notice_and_not_with_any_answer() -> None:
+    talk = Talk(failed=(Unanswered("", Trouble.BUDGET),))
+    assert "spent" not in talk.say("hello")
+    assert "CARINA_MODEL" not in talk.say("who am I?")
 
 
 def test_another_reason_on_the_same_day_is_told_as_well() -> None:

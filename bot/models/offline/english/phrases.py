@@ -29,6 +29,7 @@ ENGLISH_PHRASES = Phrases(
     model_missing="The language model `{model}` is not known to its provider, so I can only answer from memory; the "
     "setting {setting} names it.",
     model_quota="What I may use of the language model `{model}` is used up, so I can only answer from memory.",
+    model_budget="What may be spent on a language model is spent for now, so I can only answer from memory.",
     model_unreachable="The language model `{model}` can't be reached at the moment, so I can only answer from memory.",
     model_failing="The language model `{model}` gives no usable answer at the moment, so I can only answer from "
     "memory.",

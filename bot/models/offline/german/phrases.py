@@ -31,6 +31,8 @@ GERMAN_PHRASES = Phrases(
     "Gedächtnis antworten; die Einstellung {setting} nennt es.",
     model_quota="Was ich vom Sprachmodell `{model}` nutzen darf, ist aufgebraucht, deshalb kann ich nur aus dem "
     "Gedächtnis antworten.",
+    model_budget="Was für ein Sprachmodell ausgegeben werden darf, ist vorerst verbraucht, deshalb kann ich nur aus "
+    "dem Gedächtnis antworten.",
     model_unreachable="Das Sprachmodell `{model}` ist gerade nicht erreichbar, deshalb kann ich nur aus dem Gedächtnis "
     "antworten.",
     model_failing="Das Sprachmodell `{model}` gibt gerade keine brauchbare Antwort, deshalb kann ich nur aus dem "

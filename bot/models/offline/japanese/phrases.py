@@ -27,6 +27,7 @@ JAPANESE_PHRASES = Phrases(
     model_key="言語モデル `{model}` のキーが拒否されたので、記憶からしか答えられません（設定 {setting}）。",
     model_missing="言語モデル `{model}` は提供元に見つからないので、記憶からしか答えられません（設定 {setting}）。",
     model_quota="言語モデル `{model}` の利用枠を使い切ったので、記憶からしか答えられません。",
+    model_budget="言語モデルに使える予算を今は使い切ったので、記憶からしか答えられません。",
     model_unreachable="言語モデル `{model}` に今つながらないので、記憶からしか答えられません。",
     model_failing="言語モデル `{model}` から今は使える答えが来ないので、記憶からしか答えられません。",
     forgot="忘れました：{what}について聞いたこと。",
