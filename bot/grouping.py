@@ -145,7 +145,9 @@ class Grouping:
             for section in sections:
                 there = next((each for each in agents.groups(tx) if each.name == section.name), None)
                 if there is not None and not replacing:
-                    raise UserError(f"there is a group {section.name} already; --replace changes it")
+                    raise UserError(
+                        f"there is a group {section.name} already; `carina group import FILE --replace` changes it"
+                    )
                 make_group(tx, section, self.approvals.clock())
                 done.append({"group": section.name, "did": "made" if there is None else "changed"})
             require_standing(tx, self.config, self.steering.answering, sections)

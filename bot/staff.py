@@ -209,7 +209,10 @@ class Staff:
                 if there is None:
                     seed_agent(tx, made, now)
                 elif not replacing:
-                    raise UserError(f"there is an agent {section.name} already; `agent edit` or --replace changes it")
+                    raise UserError(
+                        f"there is an agent {section.name} already; `carina agent edit` changes it, and so does "
+                        "`carina agent import FILE --replace`"
+                    )
                 else:
                     changed = replace(made, id=there.id)
                     agents.change_agent(tx, changed, now)

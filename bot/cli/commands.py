@@ -323,7 +323,14 @@ def privacy_erase(
 
 
 def _administer(work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *arguments: Any) -> None:
-    config = _configure()
+    _run(_configure(), work, as_json, *arguments)
+
+
+def _begin(work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *arguments: Any) -> None:
+    _run(_configure(beginning=True), work, as_json, *arguments)
+
+
+def _run(config: Config, work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *arguments: Any) -> None:
     _log(config, level="error")
     asyncio.run(work(config, *arguments, as_json=as_json))
 
@@ -331,8 +338,8 @@ def _administer(work: Callable[..., Coroutine[Any, Any, None]], as_json: bool, *
 app.add_typer(memory.commands(_administer), name="memory")
 
 
-def _configure() -> Config:
-    config = load_here()
+def _configure(*, beginning: bool = False) -> Config:
+    config = load_here(beginning=beginning)
     if config.fault:
         try:
             faults.arm(config.fault)
@@ -360,7 +367,7 @@ add_summaries(app, _administer)
 add_agents(app, _administer)
 add_groups(app, _administer)
 add_constellations(app, _administer)
-add_init(app, _administer)
+add_init(app, _begin)
 add_budgets(app, _administer)
 add_bluesky(app, _administer)
 add_agenda(app, _administer)

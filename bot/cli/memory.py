@@ -178,10 +178,12 @@ async def _edit(config: Config, block: str, text: str | None, *, as_json: bool) 
 
 
 def _piped() -> str:
-    """The new text, from standard input. Raises CallError where somebody sits there."""
+    """The new text, from standard input. Raises CallError where somebody sits there, or nothing comes."""
     if sys.stdin.isatty():
         raise CallError("memory edit: found no text; expected --text, or a file: carina memory edit BLOCK < FILE")
-    return sys.stdin.read()
+    if not (text := sys.stdin.read()):
+        raise CallError('memory edit: standard input is empty; expected the new text there, or --text "" to empty it')
+    return text
 
 
 async def _verify(config: Config, repair: bool, *, as_json: bool) -> None:

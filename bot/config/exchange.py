@@ -12,7 +12,7 @@ import tomlkit
 from pydantic import BaseModel, ValidationError
 from tomlkit.items import String
 
-from bot.config.problems import file_problem
+from bot.config.problems import file_problems
 from bot.config.reading import Config, problems_of
 from bot.config.sections import Agent, FileSettings, Group
 from bot.errors import ConfigError
@@ -44,7 +44,7 @@ def read_exchange(text: str, name: str) -> Exchange:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
     except ValidationError as error:
-        raise _wrong([f"{name}: {file_problem(item, data, FileSettings)}" for item in error.errors()]) from error
+        raise _wrong([f"{name}: {problem}" for problem in file_problems(error, data, FileSettings)]) from error
     if not {"agents", "groups"} & data.keys():
         raise ConfigError(f"{name}: found neither [[agents]] nor [[groups]]; expected at least one of them")
     return Exchange(settings.agents if "agents" in data else (), settings.groups)
@@ -77,7 +77,7 @@ def _read(model: type[T], data: dict[str, Any]) -> T:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise _wrong([file_problem(item, data, model) for item in error.errors()]) from error
+        raise _wrong(file_problems(error, data, model)) from error
 
 
 def _wrong(problems: Sequence[str]) -> ConfigError:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 _LONGEST_SHOWN = 60
@@ -64,7 +64,13 @@ def environment_problem(item: ErrorDetails, where: str) -> str:
     return f"{where}: found {'another value' if hidden else shown(item['input'])}; {expected(item)}"
 
 
-def file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
+def file_problems(error: ValidationError, data: Any, root: type[BaseModel]) -> list[str]:
+    """All findings about the TOML file; that a key might have been left empty as well is none."""
+    found = [item for item in error.errors() if item.get("ctx", {}).get("expected") != "''"]
+    return [_file_problem(item, data, root) for item in found]
+
+
+def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
     """A finding about the TOML file whose content is `data` and whose type is `root`."""
     key, model = _walk(item["loc"], data, root)
     if item["type"] == "extra_forbidden":
@@ -72,6 +78,9 @@ def file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
         if _SECRET_NAMES.search(name):
             return f"{key}: unknown key; secrets stand in the environment or in .env, see .env.example"
         return f"{key}: unknown key; {nearest(name, model.model_fields if model else ())}"
+    if item["type"] == "union_tag_invalid":
+        given, which = item["ctx"], item["ctx"]["discriminator"].strip("'")
+        return f"{key}.{which}: found {shown(given['tag'])}; expected one of {given['expected_tags']}"
     if item["type"] == "missing":
         return f"{key}: missing; this key is needed"
     if _GIVEN.match(key):

@@ -18,7 +18,7 @@ from bot.config.dreams import Dreams
 from bot.config.folders import folder_problem, located
 from bot.config.groups import default_problems, example_groups, group_problems
 from bot.config.mcp import McpServer, agent_problems, server_problems, variables
-from bot.config.problems import environment_problem, file_problem, nearest, shown
+from bot.config.problems import environment_problem, file_problems, nearest, shown
 from bot.config.section import Section
 from bot.config.sections import (
     Activity,
@@ -182,19 +182,22 @@ class Config(Section):
         return (*(secret.get_secret_value() for secret in held), *filter(None, passwords))
 
 
-def load_here() -> Config:
+def load_here(*, beginning: bool = False) -> Config:
     """The configuration of this process: its environment and its current folder. Raises ConfigError."""
-    return load_config(os.environ, Path.cwd())
+    return load_config(os.environ, Path.cwd(), beginning=beginning)
 
 
-def load_config(environ: Mapping[str, str], cwd: Path) -> Config:
-    """Read everything once. Raises ConfigError with one line for each problem; none of them shows a secret."""
+def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = False) -> Config:
+    """Read everything once. Raises ConfigError with one line for each problem; none of them shows a secret.
+
+    `beginning`: the file that CARINA_CONFIG names need not be there yet.
+    """
     problems: list[str] = []
     dotenv = read_dotenv(cwd / ".env", problems)
     given = {**dotenv, **{name: value for name, value in environ.items() if value}}
     environment = _read_environment(given, environ, problems)
     path = _path("CARINA_CONFIG", given.get("CARINA_CONFIG", "carina.toml"), cwd, problems)
-    settings = _read_file(path, "CARINA_CONFIG" in given, problems)
+    settings = _read_file(path, "CARINA_CONFIG" in given and not beginning, problems)
     home = _path("CARINA_HOME", given.get("CARINA_HOME", "data"), cwd, problems)
     if why := folder_problem(home):
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
@@ -244,13 +247,15 @@ def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings 
         data = tomllib.loads(path.read_text("utf-8"))
         return FileSettings.model_validate(data)
     except ValidationError as error:
-        problems += [f"{path.name}: {file_problem(item, data, FileSettings)}" for item in error.errors()]
+        problems += [f"{path.name}: {problem}" for problem in file_problems(error, data, FileSettings)]
     except tomllib.TOMLDecodeError as error:
         problems.append(f"{path.name}: not valid TOML: {error}")
     except UnicodeDecodeError:
         problems.append(f"{path.name}: not a text in UTF-8; expected a TOML file")
     except OSError as error:
-        problems.append(f"{path.name} (CARINA_CONFIG): cannot be read: {error.strerror}; expected a TOML file")
+        there = "expected a TOML file"
+        there += " (`carina init` writes one)" if isinstance(error, FileNotFoundError) else ""
+        problems.append(f"{path.name} (CARINA_CONFIG): cannot be read: {error.strerror}; {there}")
     return None
 
 

@@ -181,12 +181,14 @@ class Toolset:
         try:
             return tool, tool.arguments.model_validate_json(call.arguments or "{}")
         except ValidationError as error:
-            problems = "; ".join(_problem(dict(found)) for found in error.errors())
+            problems = "; ".join(_problem(dict(found), tool.arguments) for found in error.errors())
             raise ToolError(f"The arguments of {call.name} are wrong: {problems}. Call it again, corrected.") from error
 
 
-def _problem(found: dict[str, Any]) -> str:
+def _problem(found: dict[str, Any], arguments: type[Arguments]) -> str:
     where = ".".join(str(part) for part in found["loc"])
+    if found["type"] == "extra_forbidden" and len(found["loc"]) == 1:
+        return f"{where}: there is no such argument; there are {', '.join(arguments.named())}"
     return f"{where}: {found['msg']}" if where else str(found["msg"])
 
 

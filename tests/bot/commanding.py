@@ -1,5 +1,6 @@
 """Commands in the process of the test: the front door of `python -m bot` without the second that a start takes."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -19,7 +20,7 @@ Here: TypeAlias = Callable[[str], CompletedProcess[str]]
 def front_door(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     """Runs a command in `folder`, whose data folder is `data`, with nothing configured but the file that is there."""
     environment = {"CARINA_HOME": str(folder / "data")}
-    monkeypatch.setattr(commands, "load_here", lambda: load_config(environment, folder))
+    monkeypatch.setattr(commands, "load_here", functools.partial(load_config, environment, folder))
     monkeypatch.setattr(logs, "setup_logs", lambda *_given, **_named: None)  # they are the whole process's
 
     def run(command: str) -> CompletedProcess[str]:

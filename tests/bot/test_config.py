@@ -207,6 +207,10 @@ def test_one_agent_of_another_name_gets_the_only_group(tmp_path: Path) -> None:
         ('[[agents]]\nname = "a"\n[[agents]]\nname = "A"\n', 'agents: found two named "a"; expected different names'),
         ("agents = []\n", "agents: found none; expected at least one"),
         ("limits = 3\n", "limits: found 3; expected a table"),
+        (
+            '[[agents]]\nname = "a"\ncompaction = { strategy = "squash" }\n',
+            """agents["a"].compaction.strategy: found "squash"; expected one of 'truncate', """,
+        ),
         ("[model\n", "not valid TOML"),
     ],
 )
@@ -214,6 +218,12 @@ def test_a_wrong_file_is_refused_by_the_name_of_the_key(tmp_path: Path, toml: st
     text = problems(tmp_path, toml=toml)
     assert expected in f"{text}\n"
     assert "carina.toml" in text or "model" in text
+
+
+def test_what_may_be_left_empty_is_one_problem(tmp_path: Path) -> None:
+    text = problems(tmp_path, toml='[[agents]]\nmodel = "foo:bar"\n')
+    assert len(text.splitlines()) == 2
+    assert 'found "foo:bar"; expected "offline" or "provider:model"' in text
 
 
 def test_every_type_has_the_article_that_its_name_takes() -> None:

@@ -83,6 +83,8 @@ def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(he
     assert file_of(here, "Star") == "as in carina.toml"
     refused = here(f"agent import {tmp_path / 'carina.toml'}")
     assert (refused.returncode, "there is an agent Star already" in refused.stderr) == (1, True)
+    again = here("group create Night --member Moon")
+    assert "there is a group Night already; `carina group import FILE --replace` changes it" in again.stderr
     assert file_of(here, "Moon") == "differs from carina.toml: system_prompt"
     assert len(rows(here, f"agent import {tmp_path / 'carina.toml'} --replace")) == 2
     assert file_of(here, "Moon") == "as in carina.toml"

@@ -83,7 +83,10 @@ async def test_tools_are_called_in_order_and_their_results_come_before_the_next_
     ("made", "told"),
     [
         (Call("x", "whistle", "{}"), "There is no tool 'whistle'. The tools are: bell, bluesky, "),
-        (Call("x", "bell", '{"wrod": "one"}'), "The arguments of bell are wrong: wrod: Extra inputs"),
+        (
+            Call("x", "bell", '{"wrod": "one"}'),
+            "The arguments of bell are wrong: wrod: there is no such argument; there are word.",
+        ),
         (Call("x", "bell", '{"word": '), "The arguments of bell are wrong"),
         (Call("x", "bell", "[]"), "The arguments of bell are wrong"),
         (Call("x", "recall", '{"operation": "insert"}'), "insert needs content"),

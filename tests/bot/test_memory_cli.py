@@ -26,6 +26,11 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     assert [row["block"] for row in said(folder, "list")] == ["human", "persona", "scratchpad"]
+    nothing = carina(folder, "memory", "edit", "persona", said="")
+    assert (nothing.returncode, "standard input is empty" in nothing.stderr) == (2, True), (
+        "a pipe that broke wipes nothing"
+    )
+    assert said(folder, "history", "persona")["changes"][0]["version"] == 1
     for text in ("one\n", "one\ntwo\n"):
         done = carina(folder, "memory", "edit", "scratchpad", said=text)
         assert (done.returncode, done.stderr) == (0, "")
@@ -40,7 +45,7 @@ def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     assert [part["version"] for part in said(folder, "blame", "scratchpad")["parts"]] == [1, 2]
     assert said(folder, "undo", "scratchpad")["text"] == "one\n"
     assert said(folder, "undo", "scratchpad", "--redo")["text"] == "one\ntwo\n"
-    assert said(folder, "revert", "scratchpad", "the owner", "--since", "2")["text"] == "one\n"
+    assert said(folder, "revert", "scratchpad", "owner", "--since", "2")["text"] == "one\n"
     assert said(folder, "rollback", "scratchpad", "4")["version"] == 6
     assert {row["state"] for row in said(folder, "verify")} == {"sound"}
 

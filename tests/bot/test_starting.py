@@ -42,6 +42,15 @@ def test_the_groups_of_the_larger_starter_are_those_of_the_example(tmp_path: Pat
     assert [group.name for group in groups if group.default] == ["Main Support"]
 
 
+def test_the_file_that_a_setting_names_is_the_one_that_is_written(tmp_path: Path) -> None:
+    named = {"CARINA_CONFIG": "mine.toml"}
+    missing = carina(tmp_path, "status", **named)
+    assert (missing.returncode, "`carina init` writes one" in missing.stderr) == (2, True)
+    assert carina(tmp_path, "init", **named).returncode == 0
+    assert (tmp_path / "mine.toml").read_text("utf-8") == starter_text("plain")
+    assert carina(tmp_path, "status", **named).returncode == 0
+
+
 def test_an_unknown_starter_is_a_wrong_call_and_writes_nothing(tmp_path: Path) -> None:
     assert carina(tmp_path, "init", "--starter", "moon").returncode == 2
     assert not (tmp_path / "carina.toml").exists()
