@@ -80,11 +80,14 @@ class Grouping:
         def read(rows: Rows) -> dict[str, Any]:
             group = find_group(rows, name)
             names = {str(each.id): each.name for each in agents.every_agent(rows)}
+            kept = _with_names(groups.state(rows, group.id), names)
+            speaking = [names[each.agent] for each in group.members if each.role != "observer"]
             return {
                 "group": group.name,
                 "pattern": group.pattern,
                 "members": [self._member(agents.agent(rows, each.agent), each) for each in group.members],
-                "state": _with_names(groups.state(rows, group.id), names),
+                "state": kept,
+                "kept": kept_lines(kept, speaking),
             }
 
         return await self._read(read)
@@ -195,6 +198,26 @@ def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
         names.get(key, key): _with_names(value, names) if isinstance(value, Mapping) else value
         for key, value in kept.items()
     }
+
+
+def kept_lines(kept: Mapping[str, Any], speaking: Sequence[str]) -> list[str]:
+    """What a pattern keeps between runs, in words; `speaking` are those who take turns, in order."""
+    lines = []
+    if speaking and "index" in kept:
+        lines.append(f"next in turn: {speaking[int(kept['index']) % len(speaking)]}")
+    for key, words in (("used", "last asked"), ("fired", "last fired")):
+        if kept.get(key):
+            moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
+            lines.append(f"{words}: {', '.join(f'{name} ({_minute(at)})' for name, at in moments)}")
+    lines += [f"{words}: {_minute(kept[key])}" for key, words in _MOMENTS if kept.get(key)]
+    return [*lines, *([f"above its threshold: {', '.join(kept['above'])}"] if kept.get("above") else [])]
+
+
+_MOMENTS = (("checked", "last looked"), ("since", "looks at what happened since"))
+
+
+def _minute(moment: str) -> str:
+    return f"{moment[:16].replace('T', ' ')} UTC"
 
 
 def _comparable(section: Section) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def _numbered(memories: Sequence[Memory], start: int, asker: PersonId, escape: C
 
 def memory_text(memory: Memory, asker: PersonId, escape: Callable[[str], str] = str, limit: int = SHORT) -> str:
     """One memory: what it is, when and by whom it was said, who can read it, where, and its words."""
-    who = f" by {escape(memory.speaker)}" if memory.speaker else ""
+    who = f" by {escape(memory.speaker)}" if memory.speaker and memory.kind != "block" else ""
     where = f" in {escape(memory.place.name or memory.place.id)}" if memory.place else ""
     said = f"{_VERB[memory.kind]} {memory.at:%Y-%m-%d %H:%M} UTC{who}{where}"
     quoted = one_line(memory.text, limit)
@@ -117,4 +117,5 @@ def _name(memory: Memory, escape: Callable[[str], str]) -> str:
         case "message":
             return "A message" if memory.said else "An answer of mine"
         case "block":
-            return f"Block “{escape(memory.label)}” as it reads now"
+            of = f" of {escape(memory.speaker)}" if memory.speaker else ""
+            return f"Block “{escape(memory.label)}”{of} as it reads now"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
-from memory import agents, archival, blocks, inbox, messages, outbox, turns
+from memory import archival, blocks, inbox, messages, outbox, turns
 from memory.audience import Audience, Scope
 from memory.blocks import BlockType
 from memory.database import Rows
@@ -211,7 +211,6 @@ def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _
         return _Found([], 0)
     sql = "SELECT id FROM memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     seen = [each for each in blocks.visible_blocks(rows, agent, scope, tuple(BlockType)) if each.id in ids]
-    name = agents.agent(rows, agent).name
     shown = [
         Memory(
             kind="block",
@@ -220,7 +219,7 @@ def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _
             at=block.updated_at,
             audience=block.audience,
             people=() if block.about is None else (block.about,),
-            speaker=block.shared_from or name,
+            speaker=block.shared_from or "",
             label=block.label,
             said=False,
         )

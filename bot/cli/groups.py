@@ -151,9 +151,10 @@ async def _group_status(config: Config, name: str, *, as_json: bool) -> None:
     if as_json:
         print_data(found)
         return
-    kept = ", ".join(f"{key} = {value}" for key, value in found["state"].items())
-    print_lines([f"{found['group']}: {found['pattern']}" + (f" ({kept})" if kept else "")])
+    print_lines([f"{found['group']}: {found['pattern']}"])
     print_rows(found["members"], empty="Nobody is in it.")
+    if found["kept"]:
+        print_lines(found["kept"])
 
 
 async def _export(config: Config, names: list[str], output: str, *, as_json: bool) -> None:

@@ -138,7 +138,7 @@ def install_groups(tree: app_commands.CommandTree[Any], grouping: Grouping, peop
         policy.require(people, who, Action.STATUS)
         found = await grouping.status(name)
         members = [_member_line(each) for each in found["members"]]
-        kept = [f"- {key}: {value}" for key, value in found["state"].items()]
+        kept = [f"- {discord.utils.escape_markdown(line)}" for line in found["kept"]]
         return "\n".join([f"**{discord.utils.escape_markdown(found['group'])}**: {found['pattern']}", *members, *kept])
 
     group = app_commands.Group(name="groups", description="The groups in which agents answer")

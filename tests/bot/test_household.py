@@ -1,6 +1,7 @@
 """`carina agent`, `group` and `constellation`: by themselves, beside a service, killed at their writes."""
 
 import json
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -264,7 +265,11 @@ def test_the_owner_says_how_they_are_at_the_terminal(here: Here, tmp_path: Path)
 def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_path: Path) -> None:
     assert here("group add member Main Moon").returncode == 0
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    assert list(rows(here, "group status Main")["state"]["used"]) == ["Star"]
+    found = rows(here, "group status Main")
+    assert list(found["state"]["used"]) == ["Star"]
+    assert found["kept"][0] == "next in turn: Moon"
+    assert re.fullmatch(r"last asked: Star \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)", found["kept"][1])
+    assert found["kept"][1] in here("group status Main").stdout
 
 
 def test_what_several_patterns_need_is_checked_as_in_the_file(here: Here) -> None:

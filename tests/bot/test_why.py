@@ -57,7 +57,7 @@ async def test_an_answer_names_what_it_was_made_from(tmp_path: Path) -> None:
         text = text_of(explained)
         assert f"> {QUAGGA}" in text
         assert "by Ann in hall; everybody in that server can read it" in text
-        assert "Block “persona”" in text
+        assert "Block “persona” as it reads now, last changed 2026-11-22 12:00 UTC; everybody can read it" in text
         assert "Tools that ran: search." in text
         kinds = [(memory.kind, changes) for memory, changes in explained.mine]
         assert ("entry", tuple(Change)) in kinds
