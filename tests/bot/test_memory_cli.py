@@ -26,6 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     assert [row["block"] for row in said(folder, "list")] == ["human", "persona", "scratchpad"]
+    assert said(folder, "show", "Carina/persona")["block"] == said(folder, "show", "persona")["block"] == "persona"
     nothing = carina(folder, "memory", "edit", "persona", said="")
     assert (nothing.returncode, "standard input is empty" in nothing.stderr) == (2, True), (
         "a pipe that broke wipes nothing"
