@@ -26,6 +26,7 @@ from bot.remembering_names import (
 from bot.remembering_text import change_data, changed_lines, diff_lines, done_data, piece_data
 from memory import block_history
 from memory.audience import OWNER, Audience, Scope, Trust
+from memory.block_fields import write_field
 from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
@@ -140,12 +141,14 @@ class Remembering:
 
         return await self._read(read)
 
-    async def edit(self, asking: Asking, name: str, text: str, seen: int | None = None) -> dict[str, Any]:
-        """Make that the whole text; what came after the version that was seen stays."""
+    async def edit(
+        self, asking: Asking, name: str, text: str, seen: int | None = None, field: str = ""
+    ) -> dict[str, Any]:
+        """Make that the whole text, where what came after the version that was seen stays; or that of one field."""
 
         def change(tx: Tx, named: Named, edit: Edit) -> dict[str, Any]:
-            block = block_history.write(edit, text, seen)
-            more = {"merged": block.content != text, "text": block.content}
+            block = write_field(edit, named.block, field, text) if field else block_history.write(edit, text, seen)
+            more = {"merged": not field and block.content != text, "text": block.content}
             return {"block": named.name, "version": version_of(tx, block.id), **more}
 
         return await self._change(asking, name, change)

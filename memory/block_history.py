@@ -126,7 +126,10 @@ def write(edit: Edit, text: str, seen: int | None = None) -> Block:
     """Make `text` the whole content; with `seen`, the version the writer saw, what came since stays. Raises Refused."""
 
     def change(document: BlockDocument) -> None:
-        _require_text(document, "it cannot be written as one text: set its fields, or add and remove items")
+        _require_text(
+            document,
+            "it cannot be written as one text: set a field (`carina memory edit BLOCK --field NAME`), or ask the agent",
+        )
         write_seen(document, text, seen)
 
     return edit(change)

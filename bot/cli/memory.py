@@ -75,10 +75,13 @@ def _add_changing(group: typer.Typer, administer: Administer) -> None:
     def edit(
         block: Name,
         text: Annotated[str | None, typer.Option("--text", help="The new text; else standard input.")] = None,
+        field: Annotated[
+            str, typer.Option("--field", help="Only this field of a block that has fields: NAME or SECTION.NAME.")
+        ] = "",
         as_json: Json = False,
     ) -> None:
-        """Write a block anew; what others write meanwhile stays."""
-        administer(_edit, as_json, block, text)
+        """Write a block, or a field of it, anew; what others write meanwhile stays."""
+        administer(_edit, as_json, block, text, field)
 
     @group.command()
     def rollback(block: Name, version: Version, as_json: Json = False) -> None:
@@ -168,10 +171,10 @@ async def _done(config: Config, act: str, arguments: dict[str, Any], *, as_json:
     print_found(found, [done_text(found["block"], found)], as_json=as_json)
 
 
-async def _edit(config: Config, block: str, text: str | None, *, as_json: bool) -> None:
+async def _edit(config: Config, block: str, text: str | None, field: str, *, as_json: bool) -> None:
     before = await ask(config, "memory.show", name=block)
     new = text if text is not None else _piped()
-    found = await ask(config, "memory.edit", name=before["block"], text=new, seen=before["newest"])
+    found = await ask(config, "memory.edit", name=before["block"], text=new, seen=before["newest"], field=field)
     merged = " What was written meanwhile was kept." if found["merged"] else ""
     words = f"Block {found['block']} is at version {found['version']} now.{merged}"
     print_found(found, [words], as_json=as_json)

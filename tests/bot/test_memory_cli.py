@@ -223,3 +223,38 @@ def test_killed_at_its_write_a_share_is_there_or_not(tmp_path: Path, side: str, 
     done = carina(tmp_path, "memory", "share", "scratchpad", "Moon", CARINA_FAULT=f"memory.share:{side}")
     assert done.returncode < 0
     assert len(said(tmp_path, "share", "scratchpad")["shares"]) == count
+
+
+FIELDS = """
+[[agents]]
+name = "Star"
+[[agents.blocks]]
+template = "current_state"
+[[agents.blocks]]
+template = "active_context"
+[[agents.blocks]]
+label = "note"
+description = "One text"
+"""
+
+
+def test_a_field_is_set_by_hand_as_its_type_wants_it(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(FIELDS, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+
+    def refused(block: str, field: str, text: str) -> str:
+        done = carina(tmp_path, "memory", "edit", block, "--field", field, "--text", text)
+        assert done.returncode == 1
+        return done.stderr
+
+    assert said(tmp_path, "edit", "current_state", "--field", "energy", "--text", "3")["version"] == 2
+    assert "energy: 3" in said(tmp_path, "edit", "current_state", "--field", "mood", "--text", "calm")["text"]
+    assert "energy" in refused("current_state", "energy", "lots")
+    assert "energy" in refused("current_state", "vigour", "3"), "which there are"
+    assert "one text, without fields" in refused("note", "energy", "3")
+    whole = carina(tmp_path, "memory", "edit", "current_state", "--text", "energy: 4")
+    assert (whole.returncode, "`carina memory edit BLOCK --field NAME`" in whole.stderr) == (1, True)
+    listed = said(tmp_path, "edit", "active_context", "--field", "recent_events", "--text", "moved house\nnew job\n")
+    assert "moved house" in listed["text"]
+    assert said(tmp_path, "undo", "current_state")["text"].startswith("energy: 3\n")
+    assert "energy: 3" not in said(tmp_path, "edit", "current_state", "--field", "energy", "--text", "")["text"]
