@@ -22,8 +22,8 @@ class ReminderArguments(Arguments):
     when: str = Field(
         default="",
         max_length=200,
-        description='set: "in 20 minutes", "tomorrow at 9", "every monday at 8", or a date and time of the person\'s '
-        "clocks such as 2026-12-31 18:00",
+        description='set: "in 20 minutes", "tomorrow at 9", "every monday and friday at 8", a date and time of the '
+        "person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00",
     )
     privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")

@@ -22,10 +22,19 @@ from scheduler.zones import instant, zone_of
 _LONGEST = 2_000
 _MORNING = 9
 _ISO = re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE)
+_RULE = re.compile(r"\b(?:RRULE:)?(FREQ=[A-Z0-9=;,+-]*[A-Z0-9])", re.IGNORECASE)
 _RULE_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
+_NTHS = ("first", "second", "third", "fourth", "last")
+_LEAP_YEARS = 8  # the most between two 29 February
+_SHORTER = ("seconds", "minutes")
 _AFTERNOON = ("pm", "p.m.", "午後", "夜", "夜の")
 _FORENOON = ("am", "a.m.", "午前", "朝", "朝の")
 _EXAMPLES = '"in 20 minutes", "tomorrow at 9", "every monday at 8" or 2026-12-31 18:00'
+_SECOND_TIME = re.compile(r"(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$", re.IGNORECASE)
+"""Before a second time: a word that joins, right behind the blanks in place of the first."""
+_FIRST_TIME = re.compile(r"^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)", re.IGNORECASE)
+"""Likewise behind one that stands before the time that was read."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +49,28 @@ class Found:
 
 def read_when(text: str, now: datetime, zone: str) -> Trigger:
     """A text that is nothing but a time. Raises Refused, in words, for anything else and for what is past."""
-    found = find_when(text, now, zone)
-    if found is None or any(letter.isalnum() for letter in found.left):
+    found = _whole(text, now, zone) or _whole(f"in {text}", now, zone)  # "20 min" alone is said of a span, too
+    if found is None:
         raise Refused(f'"{text.strip()[:80]}" is no time that I understand; it is like {_EXAMPLES}')
     require(found.trigger, now)
     return found.trigger
 
 
+def _whole(text: str, now: datetime, zone: str) -> Found | None:
+    """The time, where a text is nothing else."""
+    found = find_when(text, now, zone)
+    return None if found is None or any(letter.isalnum() for letter in found.left) else found
+
+
 def find_when(text: str, now: datetime, zone: str) -> Found | None:
     """The time that a text speaks of, in the language that makes most of it; None when it names none.
 
-    Raises Refused for a day that does not exist.
+    Raises Refused for a day that does not exist, and for two times at once.
     """
     text = in_figures(unicodedata.normalize("NFKC", text[:_LONGEST]))
     local = zone_of(zone)
+    if rule := _RULE.search(text):
+        return _Reading(text, TABLES[0]).by(rule, now, zone)
     if found := _ISO.search(text):
         rest = _without(text, found)
         return Found(_iso(found[0], local), rest, TABLES[0].filler.sub(" ", rest), found[0])
@@ -92,21 +109,42 @@ class _Reading:
         self._table = table
 
     def read(self, now: datetime, zone: str) -> Found | None:
+        """The time as it is said in words; None where there is none."""
         local = now.astimezone(zone_of(zone))
         span = self._span(local, zone_of(zone))
         if span is not None:
             return self._found(At(span))
-        rule = self._rule()
+        if rule := self._rule():
+            return self._repeating(rule, local.replace(tzinfo=None), zone)
         day = self._day(local.date())
-        clock, guessed = self._clock(named=day is not None or bool(rule))
-        if not rule and day is None and clock is None:
+        clock, guessed = self._clock(named=day is not None)
+        if day is None and clock is None:
             return None
-        wall = _wall(local.replace(tzinfo=None), day, clock, guessed=guessed, weekly="BYDAY" in rule)
-        if rule:
-            return self._found(Recurring(rule, wall, zone))
+        wall = _wall(local.replace(tzinfo=None), day, clock, guessed=guessed)
         return self._found(At(instant(wall, zone_of(zone))))
 
+    def by(self, rule: re.Match[str], now: datetime, zone: str) -> Found:
+        """A rule of RFC 5545, with the day and the time of day that stand beside it."""
+        self._text = _without(self._text, rule)
+        local = now.astimezone(zone_of(zone)).replace(tzinfo=None)
+        if begins := self._take(_ISO):
+            start = _iso(begins[0], zone_of(zone)).when.astimezone(zone_of(zone)).replace(tzinfo=None)
+            return self._found(Recurring(rule[1].upper(), start, zone))
+        return self._repeating(rule[1].upper(), local, zone)
+
+    def _repeating(self, rule: str, local: datetime, zone: str) -> Found:
+        """From a day and a time of day on, which hold for every time: nothing is guessed from what the time is now."""
+        day = self._day(local.date())
+        clock, _ = self._clock(named=True)
+        if "FREQ=HOURLY" in rule and day is None and clock is None:
+            return self._found(Recurring(rule, local.replace(microsecond=0), zone))
+        wall = datetime.combine(day or local.date(), clock or time(_MORNING))
+        if wall <= local and "BY" not in rule:
+            wall += timedelta(days=1)
+        return self._found(Recurring(rule, wall, zone))
+
     def _found(self, trigger: Trigger) -> Found:
+        self._refuse_a_second_time()
         said = "".join(" " if one == left else one for one, left in zip(self._whole, self._text, strict=True))
         left = self._table.filler.sub(" ", self._text)
         return Found(trigger, " ".join(self._text.split()), left, " ".join(said.split()))
@@ -117,46 +155,93 @@ class _Reading:
             self._text = _without(self._text, found)
         return found
 
+    def _refuse_a_second_time(self) -> None:
+        table = self._table
+        for pattern in (*table.dates, table.weekday, *(day for day, _ in table.days), *table.times):
+            found = pattern.search(self._text)
+            if found is None:
+                continue
+            before, behind = self._text[: found.start()], self._text[found.end() :]
+            if _SECOND_TIME.search(before) or _FIRST_TIME.search(behind):
+                raise Refused("that names more than one time; say each by itself")
+
     def _span(self, local: datetime, zone: tzinfo) -> datetime | None:
         for pattern in self._table.spans:
             if found := self._take(pattern):
-                said, unit = found["n"].casefold(), found["unit"].casefold()
-                number = self._table.numbers.get(said)
-                number = float(said.replace(",", ".")) if number is None else number
-                name = self._table.units.get(unit) or self._table.units[unit.removesuffix("s")]
-                if name in ("seconds", "minutes", "hours"):
-                    return instant(local.replace(tzinfo=None), zone) + timedelta(**{name: number})
-                ahead = relativedelta(months=int(number)) if name == "months" else timedelta(**{name: number})
-                wall = local.replace(tzinfo=None) + ahead
+                groups = found.groupdict()
+                number, unit = self._number(found["n"]), self._unit(found["unit"])
+                number += 0.5 if groups.get("half") else 0
+                more = timedelta()
+                if groups.get("n2"):
+                    more = timedelta(**{self._unit(groups["unit2"]): self._number(groups["n2"])})
+                wall = local.replace(tzinfo=None)
+                if unit in ("seconds", "minutes", "hours"):
+                    return instant(wall, zone) + timedelta(**{unit: number}) + more
+                if unit == "months":
+                    wall += relativedelta(months=int(number)) + timedelta(days=15 if number % 1 else 0)
+                else:
+                    wall += timedelta(**{unit: number})
                 clock, _ = self._clock(named=True)
-                return instant(wall if clock is None else datetime.combine(wall.date(), clock), zone)
+                return instant(wall if clock is None else datetime.combine(wall.date(), clock), zone) + more
         return None
+
+    def _number(self, said: str) -> float:
+        known = self._table.numbers.get(" ".join(said.casefold().split()))
+        return float(said.replace(",", ".")) if known is None else known
+
+    def _unit(self, said: str) -> str:
+        units = self._table.units
+        return units.get(said.casefold()) or units[said.casefold().removesuffix("s")]
 
     def _rule(self) -> str:
         for pattern, rule in self._table.repeats:
             if found := self._take(pattern):
-                if rule == "WEEKDAYS":
-                    return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
-                if rule == "BYDAY":
-                    return f"FREQ=WEEKLY;BYDAY={_RULE_DAYS[self._weekday(found)]}"
-                return f"FREQ={rule}"
+                return rule.format(**self._rule_parts(found.groupdict()))
         return ""
 
-    def _weekday(self, found: re.Match[str]) -> int:
-        groups = found.groupdict()
-        return self._table.weekdays.index((groups["weekday"] or groups["weekday2"]).casefold())
+    def _rule_parts(self, groups: dict[str, str | None]) -> dict[str, object]:
+        """What was found, as a rule says it."""
+        parts: dict[str, object] = {"day": groups.get("day")}
+        if days := groups.get("days"):
+            parts["days"] = ",".join(_RULE_DAYS[day] for day in dict.fromkeys(self._weekdays(days)))
+        if number := groups.get("n"):
+            parts["n"] = int(self._number(number))
+        if unit := groups.get("unit"):
+            parts["frequency"] = self._frequency(unit)
+        if nth := next((each for each in _NTHS if groups.get(each)), ""):
+            parts["nth"] = -1 if nth == "last" else _NTHS.index(nth) + 1
+        return parts
+
+    def _frequency(self, said: str) -> str:
+        if (unit := self._unit(said)) in _SHORTER:
+            raise Refused("what repeats does so by hours at the shortest")
+        return _FREQUENCIES[unit]
+
+    def _weekdays(self, said: str) -> list[int]:
+        """The weekdays of a list, by number from Monday on; perhaps shortened."""
+        found = self._table.named.findall(said.casefold())
+        return [next(i for i, day in enumerate(self._table.weekdays) if day.startswith(each)) for each in found]
 
     def _day(self, today: date) -> date | None:
-        for pattern in self._table.dates:
-            if found := self._take(pattern):
-                return _date(found, self._table, today)
-        if found := self._take(self._table.weekday):
-            ahead = (self._weekday(found) - today.weekday() - 1) % 7 + 1
-            return today + timedelta(days=ahead)
-        for pattern, days in self._table.days:
-            if self._take(pattern):
-                return today + timedelta(days=days)
-        return None
+        """The day that is named first."""
+        named = [(pattern, None) for pattern in (*self._table.dates, self._table.weekday)]
+        found = [
+            (match.start(), order, match, days)
+            for order, (pattern, days) in enumerate((*named, *self._table.days))
+            if (match := pattern.search(self._text))
+        ]
+        if not found:
+            return None
+        _, _, match, days = min(found, key=lambda each: each[:2])
+        self._text = _without(self._text, match)
+        if days is not None:
+            return today + timedelta(days=days)
+        if "weekday" not in match.groupdict():
+            return _date(match, self._table, today)
+        (weekday,) = self._weekdays(match["weekday"])
+        if match.groupdict().get("week"):
+            return today + timedelta(days=7 - today.weekday() + weekday)
+        return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
     def _clock(self, *, named: bool) -> tuple[time | None, bool]:
         """The time of day, and whether the half of the day was left open; `named`: a day was said."""
@@ -186,22 +271,37 @@ class _Reading:
 
 
 def _date(found: re.Match[str], table: WhenTable, today: date) -> date:
-    month = found["month"].casefold()
-    number = int(month) if month.isdigit() else table.months.index(month) + 1
-    year = int(found["year"]) if found["year"] else today.year
+    """The day of a date; without a year, or without a month, the next one that there is."""
+    groups, day = found.groupdict(), int(found["day"])
+    if not groups.get("month"):
+        months = (today.replace(day=1) + relativedelta(months=ahead) for ahead in range(3))
+        coming = [each for first in months if (each := _existing(first.year, first.month, day)) and each > today]
+        if not coming:
+            raise Refused(f"there is no day {day} in a month")
+        return coming[0]
+    month = groups["month"].casefold()
+    names = table.months
+    number = int(month) if month.isdigit() else next(i for i, name in enumerate(names, 1) if name[:3] == month[:3])
+    years = [int(groups["year"])] if groups.get("year") else range(today.year, today.year + _LEAP_YEARS + 1)
+    for year in years:
+        if (named := _existing(year, number, day)) and (groups.get("year") or named >= today):
+            return named
+    raise Refused(f"there is no day {found['day']} {groups['month']} in {years[0]}")
+
+
+def _existing(year: int, month: int, day: int) -> date | None:
     try:
-        day = date(year, number, int(found["day"]))
-        return day if found["year"] or day >= today else day.replace(year=year + 1)
+        return date(year, month, day)
     except ValueError:
-        raise Refused(f"there is no day {found['day']} {found['month']} in {year}") from None
+        return None
 
 
-def _wall(now: datetime, day: date | None, clock: time | None, *, guessed: bool, weekly: bool) -> datetime:
+def _wall(now: datetime, day: date | None, clock: time | None, *, guessed: bool) -> datetime:
     """On clocks: the day that was said, or the next day on which that time is still to come."""
     if day is not None:
         return datetime.combine(day, clock or time(_MORNING))
     wall = datetime.combine(now.date(), clock or time(_MORNING))
-    if wall > now or weekly:
+    if wall > now:
         return wall
     later = wall + timedelta(hours=12)
     if guessed and later > now and later.date() == now.date():

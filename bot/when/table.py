@@ -12,10 +12,12 @@ def said(text: str) -> re.Pattern[str]:
 class WhenTable:
     """Each pattern is looked for anywhere in a text, the first of a list that fits counts.
 
-    `spans` have the groups "n" and "unit" (by `units`: minutes, hours, days, weeks, months); `numbers` are words for
-    numbers. `days` give days from today, `parts` an hour of the day. `dates` have "day", "month" (number or name) and
-    perhaps "year". `times` have "hour", perhaps "minute", "half" and "ampm". `repeats` give a part of a rule: "DAILY",
-    "WEEKLY", "MONTHLY", "YEARLY", "WEEKDAYS", or "BYDAY" with the group "weekday".
+    `spans` have the groups "n" and "unit" (by `units`: seconds to years), perhaps "half" (and a half) and a second
+    pair, "n2" and "unit2"; `numbers` are words for numbers. `days` give days from today, `parts` an hour of the day.
+    `dates` have "day", perhaps "month" (number or name) and "year"; `weekday` has "weekday", and "week" for the one of
+    next week. `times` have "hour", perhaps "minute", "half" and "ampm". `repeats` give a rule of RFC 5545 with what
+    they found: "days" (weekdays, by `named`), "day" of the month, "unit" as {frequency}, "n" of them, and {nth} by a
+    group of that name (first to fourth, last).
     """
 
     spans: tuple[re.Pattern[str], ...]
@@ -24,6 +26,8 @@ class WhenTable:
     days: tuple[tuple[re.Pattern[str], int], ...]
     weekdays: tuple[str, ...]
     weekday: re.Pattern[str]
+    named: re.Pattern[str]
+    """A weekday in a list of them, with so much of its name as tells it from others."""
     dates: tuple[re.Pattern[str], ...]
     months: tuple[str, ...]
     times: tuple[re.Pattern[str], ...]
