@@ -76,8 +76,11 @@ class Agenda:
     async def reminders(self, who: Approver, scope: Scope) -> list[str]:
         """Somebody's open reminders, as far as they may be spoken of where they ask, as lines."""
         selves = self.people.selves(who.person)
-        found = await self._read(lambda rows: reminders.listing(rows, scope, selves))
-        return reminding.lines(found, self.zone)
+
+        def read(rows: Rows) -> list[str]:
+            return reminding.lines(reminders.listing(rows, scope, selves), self._zone(rows, who))
+
+        return await self._read(read)
 
     async def press(self, reminder: int, offer: str, who: Approver, minutes: int = reminding.SNOOZE_MINUTES) -> str:
         """Snooze, finish or cancel a reminder; gives words for its person. Raises UserError for anybody else."""
@@ -90,7 +93,7 @@ class Agenda:
             match offer:
                 case "snooze":
                     at = reminding.snooze(tx, found, minutes, self.clock())
-                    zone = found.zone or self.zone
+                    zone = self._zone(tx, who)
                     return f"I say it again at {at.astimezone(zone_of(zone)):%H:%M} ({zone}): {found.text}"
                 case "done":
                     reminding.finish(tx, found, self.clock())
@@ -116,7 +119,7 @@ class Agenda:
 
         def work(tx: Tx) -> str:
             now, at = self.clock(), None
-            zone = person_times.of(tx, self.people.selves(who.person)).zone or self.zone
+            zone = self._zone(tx, who)
             if due:
                 trigger = read_when(due, now, zone)
                 if not isinstance(trigger, At):
@@ -132,8 +135,7 @@ class Agenda:
         selves = self.people.selves(who.person)
 
         def read(rows: Rows) -> list[str]:
-            zone = person_times.of(rows, selves).zone or self.zone
-            return lines(tasks.listing(rows, scope, selves, done=done), zone)
+            return lines(tasks.listing(rows, scope, selves, done=done), self._zone(rows, who))
 
         return await self._read(read)
 
@@ -155,13 +157,17 @@ class Agenda:
         selves = self.people.selves(who.person)
         kept = await self._change(lambda tx: planning.plan(tx, given, selves, self.zone, self.clock()))
         self.schedule.changed()
-        return "\n".join(planning.lines([(kept.starts_at, kept)]))
+        return "\n".join(planning.lines([(kept.starts_at, kept)], kept.zone))
 
     async def events(self, who: Approver, scope: Scope, days: int = 31) -> list[str]:
         """What comes in somebody's calendar, as far as it may be spoken of where they ask, as lines."""
         selves = self.people.selves(who.person)
-        found = await self._read(lambda rows: appointments.listing(rows, scope, selves))
-        return planning.lines(planning.coming(found, self.clock(), days))
+
+        def read(rows: Rows) -> list[str]:
+            coming = planning.coming(appointments.listing(rows, scope, selves), self.clock(), days)
+            return planning.lines(coming, self._zone(rows, who))
+
+        return await self._read(read)
 
     async def cancel_event(self, which: str, who: Approver, scope: Scope) -> str:
         """Take an event out; gives words for who asked. Raises UserError."""
@@ -188,17 +194,23 @@ class Agenda:
         self._check(who)
         selves = self.people.selves(who.person)
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> bool:
             before = person_times.of(tx, selves)
             begin, end = (before.quiet_from, before.quiet_until) if quiet is None else map(_hour, quiet)
             if bool(begin) != bool(end):
                 raise Refused("Quiet hours have a beginning and an end, such as 22:30 and 7:00.")
+            if begin and begin == end:
+                raise Refused(
+                    f"Quiet hours that end at {end}, when they begin, are none; leave both empty to end them."
+                )
             kept = before.zone if zone is None else zone
             zone_of(kept or "UTC")
             person_times.put(tx, selves, Times(kept, begin, end), self.clock())
+            return kept != before.zone
 
-        await self._change(work)
-        return await self.times(who)
+        moved = await self._change(work)
+        note = " What repeats already keeps the clocks by which it was set; set it anew to have it follow."
+        return f"{await self.times(who)}{note if moved else ''}"
 
     # ------------------------------------------------------------------ the owner's command line
 
@@ -224,16 +236,21 @@ class Agenda:
     async def owner_reminders(self) -> list[dict[str, Any]]:
         """The owner's reminders."""
         selves = self.people.selves(PERSON)
-        found = await self._read(lambda rows: reminders.listing(rows, _OWNERS, selves))
-        return [
-            {
-                "id": str(each.id),
-                "text": each.text,
-                "state": each.status.value,
-                "next": "" if at is None else local_text(at, each.zone or self.zone),
-            }
-            for each, at in found
-        ]
+
+        def read(rows: Rows) -> list[dict[str, Any]]:
+            zone = self._zone(rows, _OWNER)
+            return [
+                {
+                    "id": str(each.id),
+                    "text": each.text,
+                    "state": each.status.value,
+                    "next": "" if at is None else local_text(at, zone),
+                    "repeats": reminding.repetition(each),
+                }
+                for each, at in reminders.listing(rows, _OWNERS, selves)
+            ]
+
+        return await self._read(read)
 
     async def owner_press(self, reminder: int, offer: str, minutes: int = 10) -> list[dict[str, Any]]:
         """Snooze, finish or cancel one."""
@@ -248,7 +265,7 @@ class Agenda:
         selves = self.people.selves(PERSON)
 
         def read(rows: Rows) -> tuple[list[Task], str]:
-            return tasks.listing(rows, _OWNERS, selves, done=done), person_times.of(rows, selves).zone or self.zone
+            return tasks.listing(rows, _OWNERS, selves, done=done), self._zone(rows, _OWNER)
 
         found, zone = await self._read(read)
         return [
@@ -277,9 +294,13 @@ class Agenda:
     async def owner_events(self, days: int = 31) -> list[dict[str, Any]]:
         """What comes in the owner's calendar."""
         selves = self.people.selves(PERSON)
-        found = await self._read(lambda rows: appointments.listing(rows, _OWNERS, selves))
-        comes = planning.coming(found, self.clock(), days)
-        return [planning.row(at, each) for at, each in comes]
+
+        def read(rows: Rows) -> list[dict[str, Any]]:
+            zone = self._zone(rows, _OWNER)
+            comes = planning.coming(appointments.listing(rows, _OWNERS, selves), self.clock(), days)
+            return [planning.row(at, each, zone) for at, each in comes]
+
+        return await self._read(read)
 
     async def owner_cancel_event(self, which: str) -> list[dict[str, Any]]:
         """Take one out."""
@@ -304,6 +325,9 @@ class Agenda:
     def _check_own(self, reminder: Reminder, who: Approver) -> None:
         if reminder.person not in self.people.selves(who.person):
             raise Refused("This reminder is somebody else's.")
+
+    def _zone(self, rows: Rows, who: Approver) -> str:
+        return person_times.zone_for(rows, self.people.selves(who.person), self.zone)
 
     async def _change(self, work: Callable[[Tx], T]) -> T:
         try:

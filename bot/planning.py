@@ -68,15 +68,33 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
 
 def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
     """When an event ends: a time alone on the day it begins, a day as if it was said now. Raises Refused."""
-    day = first.astimezone(zone_of(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
     moments = [triggers.next_run(read_when(said, now, zone), now)]
-    for since in (day, first):
-        with suppress(Refused):  # what lies before it
-            moments.append(triggers.next_run(read_when(said, since, zone), since))
+    if not _names_a_day(said, now, zone):
+        moments += [_since(said, since, zone) for since in (_midnight(first, zone), first)]
     ends = min((moment for moment in moments if moment is not None and moment > first), default=None)
     if ends is None:
         raise Refused("it would end before it begins")
     return ends
+
+
+def _names_a_day(said: str, now: datetime, zone: str) -> bool:
+    """Whether a time is of a certain day: at midnight it is of another one, and no span, which is as long then."""
+    midnight = _midnight(now, zone)
+    early, late = _since(said, midnight, zone), _since(said, now, zone)
+    if early is None or late is None or early - midnight == late - now:
+        return False
+    return early.astimezone(zone_of(zone)).date() != midnight.date()
+
+
+def _midnight(moment: datetime, zone: str) -> datetime:
+    return moment.astimezone(zone_of(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _since(said: str, since: datetime, zone: str) -> datetime | None:
+    """What a time means when it is said then; None for what lies before."""
+    with suppress(Refused):
+        return triggers.next_run(read_when(said, since, zone), since)
+    return None
 
 
 def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
@@ -103,18 +121,20 @@ def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[date
     )
 
 
-def lines(found: list[tuple[datetime, Event]]) -> list[str]:
-    """Events for a person, on the clocks by which they were meant."""
-    return [f"- {_clock(at, each.zone)}{_until(at, each)} {each.title}{_again(each)} `{each.id}`" for at, each in found]
+def lines(found: list[tuple[datetime, Event]], zone: str) -> list[str]:
+    """Events for a person, on their clocks as they are now."""
+    return [
+        f"- {_clock(at, zone)}{_until(at, each, zone)} {each.title}{_again(each)} `{each.id}`" for at, each in found
+    ]
 
 
-def row(at: datetime, event: Event) -> dict[str, Any]:
-    """An event for a table or a program, on the clocks by which it was meant."""
+def row(at: datetime, event: Event, zone: str) -> dict[str, Any]:
+    """An event for a table or a program, on the clocks of its person as they are now."""
     ends = end_of(at, event)
     return {
         "id": str(event.id),
-        "at": local_text(at, event.zone),
-        "ends": "" if ends is None else local_text(ends, event.zone),
+        "at": local_text(at, zone),
+        "ends": "" if ends is None else local_text(ends, zone),
         "repeats": repetition(event),
         "text": event.title,
     }
@@ -125,13 +145,13 @@ def end_of(at: datetime, event: Event) -> datetime | None:
     return None if event.ends_at is None else at + (event.ends_at - event.starts_at)
 
 
-def _until(at: datetime, event: Event) -> str:
+def _until(at: datetime, event: Event, name: str) -> str:
     """Until when: the time, and the day where it is another one."""
     if (ends := end_of(at, event)) is None:
         return ""
-    zone = zone_of(event.zone)
+    zone = zone_of(name)
     same = ends.astimezone(zone).date() == at.astimezone(zone).date()
-    return f"–{ends.astimezone(zone):%H:%M}" if same else f" to {_clock(ends, event.zone)}"
+    return f"–{ends.astimezone(zone):%H:%M}" if same else f" to {_clock(ends, name)}"
 
 
 def meant(found: list[Event], which: str) -> Event:
@@ -168,7 +188,8 @@ class Announcing:
             return Done("waits for the end of quiet hours", again=held)
         at = _announced(event, firing)
         place, audience, mention = self.reminding.where(tx, event.person, event.place, event.audience)
-        text = f"📅 {_clock(at, event.zone)}: {event.title}"
+        zone = person_times.zone_for(tx, self.reminding.selves(event.person), event.zone)
+        text = f"📅 {_clock(at, zone)}: {event.title}"
         if mention and place_source(place) == "discord":
             text = f"<@{event.person.partition(':')[2]}> {text}"
         row = outbox.NewRow(

@@ -137,9 +137,9 @@ def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
     _show(tx, reminder, "✗ ", now)
 
 
-def lines(found: list[tuple[Reminder, datetime | None]], default_zone: str) -> list[str]:
-    """Open reminders for a person, with their numbers."""
-    return [f"- {each.text} ({_state(each, at, default_zone)}) `{each.id}`" for each, at in found]
+def lines(found: list[tuple[Reminder, datetime | None]], zone: str) -> list[str]:
+    """Open reminders for a person, on their clocks as they are now, with their numbers."""
+    return [f"- {each.text} ({_state(each, at, zone)}) `{each.id}`" for each, at in found]
 
 
 @dataclass(frozen=True)
@@ -260,9 +260,18 @@ def _clock(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
 
 
-def _state(reminder: Reminder, at: datetime | None, default_zone: str) -> str:
+def repetition(reminder: Reminder) -> str:
+    """How it repeats, in words; empty where it does not."""
+    trigger = triggers.load(reminder.trigger)
+    return rule_words(trigger.rule) if isinstance(trigger, Recurring) else ""
+
+
+def on_clocks(moment: datetime | None, zone: str) -> str:
+    """A moment as somebody's clocks show it, with the zone; empty for None."""
+    return "" if moment is None else f"{_clock(moment, zone)} {zone}"
+
+
+def _state(reminder: Reminder, at: datetime | None, zone: str) -> str:
     told = "" if reminder.status is Status.WAITING else "said, not done yet"
-    due = "" if at is None else _clock(at, reminder.zone or default_zone)
-    repeats = triggers.load(reminder.trigger)
-    again = rule_words(repeats.rule) if isinstance(repeats, Recurring) else ""
-    return "; ".join(filter(None, (due, again, told, "urgent" if reminder.urgent else "")))
+    due = "" if at is None else _clock(at, zone)
+    return "; ".join(filter(None, (due, repetition(reminder), told, "urgent" if reminder.urgent else "")))

@@ -25,6 +25,11 @@ def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
     return Times() if row is None else Times(row["zone"], row["quiet_from"], row["quiet_until"])
 
 
+def zone_for(rows: Rows, people: tuple[PersonId, ...], default: str) -> str:
+    """The zone of somebody's clocks; `default` where they named none."""
+    return of(rows, people).zone or default
+
+
 def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> None:
     """Let it hold for all accounts of somebody."""
     for person in people:

@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 from bot import planning
 from bot.errors import ToolError
 from bot.policy import Caution
-from bot.reminding import Wanted
+from bot.reminding import Wanted, on_clocks
 from bot.tools.base import Arguments, Outcome, ToolContext
-from memory import appointments
+from memory import appointments, person_times
 from memory.clock import to_text
 from memory.database import Tx
 from memory.ids import PersonId
@@ -60,7 +60,7 @@ class EventsTool:
             wanted = Wanted(arguments.title, arguments.when, person, turn.place, turn.scope, turn.trust, turn.agent)
             given = planning.Plan(wanted, arguments.ends, arguments.reminder_minutes)
             event = planning.plan(tx, given, people, self._zone, context.now)
-            (line,) = planning.lines([(event.starts_at, event)])
+            (line,) = planning.lines([(event.starts_at, event)], event.zone)
             return Outcome(f"written down: {line}", {"id": str(event.id), "text": event.title, "when": line})
         found = appointments.listing(tx, turn.scope, people)
         if arguments.operation == "cancel":
@@ -68,7 +68,10 @@ class EventsTool:
             appointments.cancel(tx, event, context.now)
             return Outcome(f"cancelled: {event.title}", {"id": str(event.id), "text": event.title})
         comes = planning.coming(found, context.now, arguments.days)
-        data = [{"id": str(each.id), "text": each.title, "at": to_text(at)} for at, each in comes]
-        return Outcome(
-            "\n".join(planning.lines(comes)) or "Nothing is planned that may be spoken of here.", {"events": data}
-        )
+        zone = person_times.zone_for(tx, people, self._zone)
+        data = [
+            {"id": str(each.id), "text": each.title, "at": to_text(at), "when": on_clocks(at, zone)}
+            for at, each in comes
+        ]
+        shown = "\n".join(planning.lines(comes, zone)) or "Nothing is planned that may be spoken of here."
+        return Outcome(shown, {"events": data})

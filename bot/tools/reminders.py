@@ -1,6 +1,7 @@
 """`reminders`: telling somebody something at a time."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -8,8 +9,9 @@ from pydantic import Field, model_validator
 from bot import reminding
 from bot.errors import ToolError
 from bot.policy import Caution
+from bot.reminding import on_clocks
 from bot.tools.base import Arguments, Outcome, ToolContext
-from memory import reminders
+from memory import person_times, reminders
 from memory.clock import to_text
 from memory.database import Tx
 from memory.ids import PersonId, PlaceId
@@ -60,14 +62,15 @@ class RemindersTool:
         if arguments.operation == "set":
             return self._set(tx, context, arguments, person)
         found = reminders.listing(tx, context.turn.scope, self._selves(person))
+        zone = person_times.zone_for(tx, self._selves(person), self._zone)
         if arguments.operation == "list":
-            text = "\n".join(reminding.lines(found, self._zone)) or "They have no reminders that may be spoken of here."
-            return Outcome(text, {"reminders": [_data(each) | {"at": at and to_text(at)} for each, at in found]})
+            text = "\n".join(reminding.lines(found, zone)) or "They have no reminders that may be spoken of here."
+            return Outcome(text, {"reminders": [_listed(each, at, zone) for each, at in found]})
         reminder = _meant([each for each, _ in found], arguments.which)
         match arguments.operation:
             case "snooze":
                 at = reminding.snooze(tx, reminder, arguments.minutes, context.now)
-                return Outcome(f"it comes again at {to_text(at)}: {reminder.text}", _data(reminder))
+                return Outcome(f"it comes again at {on_clocks(at, zone)}: {reminder.text}", _data(reminder))
             case "done":
                 reminding.finish(tx, reminder, context.now)
                 return Outcome(f"done: {reminder.text}", _data(reminder))
@@ -97,6 +100,11 @@ class RemindersTool:
 
 def _data(reminder: Reminder) -> dict[str, Any]:
     return {"id": str(reminder.id), "text": reminder.text, "status": reminder.status.value}
+
+
+def _listed(reminder: Reminder, at: datetime | None, zone: str) -> dict[str, Any]:
+    when = ", ".join(filter(None, (on_clocks(at, zone), reminding.repetition(reminder))))
+    return _data(reminder) | {"at": at and to_text(at), "when": when}
 
 
 def _meant(found: list[Reminder], which: str) -> Reminder:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from bot.errors import ToolError
 from bot.policy import Caution
+from bot.reminding import on_clocks
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.when import read_when
 from memory import person_times, tasks
@@ -56,21 +57,24 @@ class TasksTool:
         if person is None:
             raise ToolError("Nobody is talking to you at the moment.")
         found = tasks.listing(tx, context.turn.scope, self._selves(person))
+        zone = person_times.zone_for(tx, self._selves(person), self._zone)
         match arguments.operation:
             case "list":
-                text = "\n".join(lines(found, self._zone)) or "They have no open tasks that may be spoken of here."
-                return Outcome(text, {"tasks": [_data(task) for task in found]})
+                text = "\n".join(lines(found, zone)) or "They have no open tasks that may be spoken of here."
+                return Outcome(
+                    text, {"tasks": [_data(task) | {"when": on_clocks(task.due_at, zone)} for task in found]}
+                )
             case "add":
-                return self._add(tx, context, arguments, found)
+                return self._add(tx, context, arguments, found, zone)
             case "update":
-                return self._update(tx, context, arguments, meant(found, arguments.which))
+                return self._update(tx, context, arguments, meant(found, arguments.which), zone)
             case _:
                 ends = {"start": Status.IN_PROGRESS, "done": Status.COMPLETED, "cancel": Status.CANCELLED}
                 task = meant(found, arguments.which)
                 task = tasks.set_status(tx, task, ends[arguments.operation], context.now)
                 return Outcome(f"{task.title} is {task.status.value.replace('_', ' ')} now", _data(task))
 
-    def _add(self, tx: Tx, context: ToolContext, arguments: TaskArguments, found: list[Task]) -> Outcome:
+    def _add(self, tx: Tx, context: ToolContext, arguments: TaskArguments, found: list[Task], zone: str) -> Outcome:
         turn, parent = context.turn, meant(found, arguments.under).id if arguments.under.strip() else None
         new = NewTask(
             title=arguments.title,
@@ -84,27 +88,26 @@ class TasksTool:
         )
         task = tasks.add(tx, new, context.now)
         if arguments.due:
-            task = tasks.update(tx, task, {"due_at": self._due(tx, context, arguments.due)}, context.now)
-        return Outcome(f"task {task.id} is written down: {line(task, self._zone)}", _data(task))
+            task = tasks.update(tx, task, {"due_at": _due(arguments.due, context, zone)}, context.now)
+        return Outcome(f"task {task.id} is written down: {line(task, zone)}", _data(task))
 
-    def _update(self, tx: Tx, context: ToolContext, arguments: TaskArguments, task: Task) -> Outcome:
+    def _update(self, tx: Tx, context: ToolContext, arguments: TaskArguments, task: Task, zone: str) -> Outcome:
         changes: dict[str, Value] = {}
         for name in ("title", "notes", "priority"):
             if given := getattr(arguments, name):
                 changes[name] = given
         if arguments.due:
-            changes["due_at"] = self._due(tx, context, arguments.due)
+            changes["due_at"] = _due(arguments.due, context, zone)
         if not changes:
             raise ToolError("update needs a title, notes, priority or due.")
-        return Outcome(f"changed: {line(tasks.update(tx, task, changes, context.now), self._zone)}", _data(task))
+        return Outcome(f"changed: {line(tasks.update(tx, task, changes, context.now), zone)}", _data(task))
 
-    def _due(self, tx: Tx, context: ToolContext, words: str) -> str:
-        person = context.turn.person
-        times = person_times.of(tx, self._selves(person)) if person is not None else person_times.Times()
-        trigger = read_when(words, context.now, times.zone or self._zone)
-        if not isinstance(trigger, At):
-            raise Refused("a task is due once")
-        return to_text(trigger.when)
+
+def _due(words: str, context: ToolContext, zone: str) -> str:
+    trigger = read_when(words, context.now, zone)
+    if not isinstance(trigger, At):
+        raise Refused("a task is due once")
+    return to_text(trigger.when)
 
 
 def meant(found: list[Task], which: str) -> Task:

@@ -195,6 +195,25 @@ def test_what_is_only_a_sentence_stands_without_the_head_of_a_table(here: Here, 
     assert json.loads(here("quiet --json").stdout)[0]["text"].startswith("Your clocks: ")
 
 
+def test_what_was_set_is_listed_on_the_clocks_of_now(here: Here, dead: InboxId) -> None:
+    assert dead
+    for command in ("remind me stretch", "events add stretch", "tasks add stretch --due"):
+        assert here(f"{command} 2031-03-03T20:00Z").returncode == 0
+    said = here("quiet --zone Asia/Tokyo").stdout
+    assert "What repeats already keeps the clocks by which it was set" in said
+    assert "What repeats" not in here("quiet --zone Asia/Tokyo").stdout
+    for listed, column in (("remind list", "next"), ("events list --days 3000", "at"), ("tasks list", "due")):
+        (row,) = json.loads(here(f"{listed} --json").stdout)
+        assert row[column] == "2031-03-04T05:00+09:00"
+
+
+def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here, dead: InboxId) -> None:
+    assert dead
+    done = here("quiet --from 8:00 --until 8:00")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Quiet hours that end at 08:00, when they begin, are none" in done.stderr
+
+
 def test_lists_stand_in_tables_as_words(here: Here, dead: InboxId) -> None:
     assert dead
     assert here("link list").stdout.splitlines()[1:] == ["terminal:owner"]

@@ -125,6 +125,7 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
         ("wednesday at 15:00", "wednesday at 16:00", 4, 16),
         ("wednesday at 15:00", "thursday at 9:00", 5, 9),
         ("tomorrow at 22:00", "at 1:00", 4, 1),
+        ("tomorrow at 22:00", "in 3 hours", 4, 1),
     ],
 )
 def test_an_end_that_names_a_day_means_that_day(tx: Tx, when: str, ends: str, day: int, hour: int) -> None:
@@ -134,6 +135,10 @@ def test_an_end_that_names_a_day_means_that_day(tx: Tx, when: str, ends: str, da
 def test_an_event_does_not_end_before_it_begins(tx: Tx) -> None:
     with pytest.raises(Refused, match="end before it begins"):
         kept(tx, "2026-03-05 18:00", ends="2026-03-05 17:00")
+    with pytest.raises(Refused, match="end before it begins"):
+        kept(tx, "tomorrow at 10:00", ends="tomorrow at 9:00")
+    with pytest.raises(Refused, match="end before it begins"):
+        kept(tx, "friday at 10:00", ends="thursday at 11:00")
 
 
 def test_an_event_ends_after_it_begins(tx: Tx) -> None:
@@ -149,12 +154,12 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
     night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
     plain = kept(tx, "today at 20:00")
     coming = planning.coming([evening, night, plain], NOW, 1)
-    assert planning.lines(coming) == [
+    assert planning.lines(coming, "Europe/Vienna") == [
         f"- Mon 2026-03-02 18:00–19:30 dinner (every Monday) `{evening.id}`",
         f"- Mon 2026-03-02 20:00 dinner `{plain.id}`",
         f"- Mon 2026-03-02 23:00 to Tue 2026-03-03 02:00 dinner `{night.id}`",
     ]
-    shown = [planning.row(at, each) for at, each in coming]
+    shown = [planning.row(at, each, "Europe/Vienna") for at, each in coming]
     assert [(row["at"], row["ends"], row["repeats"]) for row in shown] == [
         ("2026-03-02T18:00+01:00", "2026-03-02T19:30+01:00", "every Monday"),
         ("2026-03-02T20:00+01:00", "", ""),

@@ -1,6 +1,7 @@
 """Where, when and how often a reminder is said: the rules, over real rows."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -167,6 +168,24 @@ async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) ->
         assert "in a thread on Bluesky I cannot remind anybody" in answer
         assert "ask me on Discord or in a direct message" in answer
         assert await service.column("SELECT id FROM reminders") == []
+
+
+async def test_without_a_model_lists_are_on_the_clocks_of_who_asks(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("remind me every day at 20:00 to stretch", 1))
+        await service.heard(said("what are my reminders?", 2))
+
+        def moves(tx: Tx) -> None:
+            person = PersonId(tx.all("SELECT person_id FROM reminders")[0]["person_id"])
+            person_times.put(tx, (person,), Times("Asia/Tokyo"), NOW)
+
+        await service.write(moves)
+        await service.heard(said("what are my reminders?", 3))
+        _, before, after = service.platform.texts()
+        assert re.search(r"stretch \(\d{4}-\d\d-\d\d 20:00 UTC, every day\)", before)
+        assert re.search(r"stretch \(\d{4}-\d\d-\d\d 05:00 Asia/Tokyo, every day\)", after)
 
 
 def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:

@@ -79,8 +79,8 @@ def _rows(desk: Desk, name: str) -> list[Any]:
 
 
 def _when(row: object) -> str:
-    at = _text(row, "at") or _text(row, "due")
-    return f" ({at[:16].replace('T', ' ')} UTC)" if at else ""
+    when = _text(row, "when")
+    return f" ({when})" if when else ""
 
 
 def _text(row: object, name: str) -> str:
