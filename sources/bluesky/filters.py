@@ -116,14 +116,32 @@ def excluded_word(post: Post, filters: Filters) -> bool:
     return contains(post.words, filters.exclude_keywords)
 
 
-_OUT = frozenset({"stop", "opt out", "optout", "opt-out", "unsubscribe", "leave me alone"})
-_IN = frozenset({"opt in", "optin", "opt-in"})
+_OUT = frozenset(
+    {
+        *(
+            "stop",
+            "stop it",
+            "stop this",
+            "opt out",
+            "optout",
+            "opt me out",
+            "unsubscribe",
+            "leave me alone",
+            "go away",
+        ),
+        *("stop replying", "stop replying to me", "stop talking to me", "stop answering me", "do not reply to me"),
+        *("stopp", "hör auf", "aufhören", "abmelden", "lass mich in ruhe", "やめて", "やめてください", "停止"),
+    }
+)
+_IN = frozenset({"opt in", "optin", "opt me in"})
+_POLITE = frozenset({"please", "pls", "bitte", "now", "thanks"})
 
 
 def opting(text: str) -> bool | None:
     """True when all that somebody says is that they want out, False when it is that they want in again, else None."""
     raw = re.sub(r"(?<!\S)@[\w.-]+", " ", text)
-    words = " ".join(raw.casefold().split()).strip(" .!,;:/")
+    said = re.sub(r"[^\w\s]", " ", re.sub(r"\bopt-(?=in|out)", "opt ", raw.casefold()))
+    words = " ".join(word for word in said.split() if word not in _POLITE)
     return True if words in _OUT else False if words in _IN else None
 
 

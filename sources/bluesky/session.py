@@ -218,11 +218,20 @@ class _Translated:
             raise translated(why) from why
 
 
+def _server(why: httpx.RequestError) -> str:
+    """Which server was asked, without the path."""
+    try:
+        url = why.request.url
+    except RuntimeError:  # the library did not say
+        return "Bluesky"
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
 def translated(why: Exception) -> CallFailed:
     """What an exception of the library means."""
     cause = why if isinstance(why, httpx.HTTPError) else why.__cause__
     if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout):
-        return Unreachable("Bluesky cannot be reached")
+        return Unreachable(f"{_server(cause)} cannot be reached: is the network up, and BLUESKY_SERVICE right?")
     if isinstance(why, RateLimitExceededError):
         return RateLimited(_wait(why))
     response = why.response if isinstance(why, RequestErrorBase) else None

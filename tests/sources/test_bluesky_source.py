@@ -477,7 +477,7 @@ async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
     await here.look(here.source())
     away = here.source(service="http://127.0.0.1:9")
     (here.folder / "bluesky.session").unlink()
-    with pytest.raises(Unreachable):
+    with pytest.raises(Unreachable, match=r"^http://127\.0\.0\.1:9 cannot be reached: .*BLUESKY_SERVICE"):
         await here.look(away)
     for number in range(3):
         here.mention(f"meanwhile {number}")
