@@ -1,6 +1,7 @@
 """`events`: what happens when, in the person's calendar."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from bot.policy import Caution
 from bot.reminding import Wanted, on_clocks
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import appointments, person_times
+from memory.appointments import Event
 from memory.clock import to_text
 from memory.database import Tx
 from memory.ids import PersonId
@@ -61,7 +63,7 @@ class EventsTool:
             given = planning.Plan(wanted, arguments.ends, arguments.reminder_minutes)
             event = planning.plan(tx, given, people, self._zone, context.now)
             (line,) = planning.lines([(event.starts_at, event)], event.zone)
-            return Outcome(f"written down: {line}", {"id": str(event.id), "text": event.title, "when": line})
+            return Outcome(f"written down: {line}", _data(event.starts_at, event, event.zone))
         found = appointments.listing(tx, turn.scope, people)
         if arguments.operation == "cancel":
             event = planning.meant(found, arguments.which)
@@ -69,9 +71,11 @@ class EventsTool:
             return Outcome(f"cancelled: {event.title}", {"id": str(event.id), "text": event.title})
         comes = planning.coming(found, context.now, arguments.days)
         zone = person_times.zone_for(tx, people, self._zone)
-        data = [
-            {"id": str(each.id), "text": each.title, "at": to_text(at), "when": on_clocks(at, zone)}
-            for at, each in comes
-        ]
+        data = [_data(at, each, zone) for at, each in comes]
         shown = "\n".join(planning.lines(comes, zone)) or "Nothing is planned that may be spoken of here."
         return Outcome(shown, {"events": data})
+
+
+def _data(at: datetime, event: Event, zone: str) -> dict[str, str]:
+    when = ", ".join(filter(None, (on_clocks(at, zone), planning.repetition(event))))
+    return {"id": str(event.id), "text": event.title, "at": to_text(at), "when": when}

@@ -188,6 +188,30 @@ async def test_without_a_model_lists_are_on_the_clocks_of_who_asks(tmp_path: Pat
         assert re.search(r"stretch \(\d{4}-\d\d-\d\d 05:00 Asia/Tokyo, every day\)", after)
 
 
+async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
+    async with running(tmp_path, setting) as service:
+        asked = (
+            "add an event: dinner every friday at 19:00",
+            "put the dentist on friday at 8:00 in my calendar",
+            "what's in my calendar?",
+            "cancel the dinner",
+            "what events do I have?",
+            "cancel the dinner",
+        )
+        for number, words in enumerate(asked, 1):
+            await service.heard(said(words, number))
+        dinner, _dentist, listed, gone, left, nothing = service.platform.texts()
+        assert re.match(r"I wrote it down, \d{4}-\d\d-\d\d 19:00 UTC, every Friday: dinner\.", dinner)
+        assert [line.split(" (")[0] for line in listed.splitlines()[1:]] == ["- the dentist", "- dinner"]
+        assert gone.startswith("Cancelled: dinner.")
+        assert "the dentist" in left
+        assert "dinner" not in left
+        assert "I found nothing, or more than one, for “dinner”" in nothing
+        assert await service.column("SELECT status FROM events ORDER BY id") == ["cancelled", "planned"]
+
+
 def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:
     person_times.put(tx, (ANN,), Times("UTC", "00:00", "23:59"), NOW)
     kept = planned(tx, replace(wanted(), urgent=True))

@@ -7,17 +7,12 @@ from bot.models.offline.answers import ask
 from bot.models.offline.desk import Desk, Failed, Lines, Saved, Step
 from bot.models.offline.forgetting import forget
 from bot.models.offline.intents import (
-    AddTask,
     Ask,
-    Finish,
     Forget,
     Intent,
     ListKnown,
-    ListReminders,
-    ListTasks,
     LookBack,
     Remember,
-    Remind,
     Say,
     Statement,
     TooLong,
@@ -45,10 +40,6 @@ def act(intent: Intent, desk: Desk) -> Step:
                 return _list_known(desk)
             case LookBack():
                 return _look_back(intent, desk)
-            case Remind() | ListReminders() | AddTask() | ListTasks() | Finish():
-                return agenda(intent, desk)
-            case Say("remind_when" | "remind_what" as phrase):
-                return Lines(str(getattr(desk.language.agenda, phrase)))
             case Say(phrase, friendly):
                 hint = friendly or phrase in ("cannot", "help")
                 return Lines(str(getattr(desk.language.phrases, phrase)), friendly=friendly, hint=hint)
@@ -56,6 +47,8 @@ def act(intent: Intent, desk: Desk) -> Step:
                 return Lines(desk.language.phrases.too_long.format(length=length, limit=LONGEST))
             case Statement():
                 return Lines(desk.language.phrases.statement, friendly=True, hint=True)
+            case _:
+                return agenda(intent, desk)
     except Failed as failed:
         return failed.lines
 

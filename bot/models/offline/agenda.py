@@ -1,10 +1,21 @@
-"""Reminders and tasks: the calls, and what is said of what came of them."""
+"""Reminders, tasks and events: the calls, and what is said of what came of them."""
 
 from typing import Any
 
 from bot.models.offline.desk import Desk, Lines, Step
-from bot.models.offline.intents import AddTask, Agenda, Finish, ListReminders, ListTasks, Remind
 from bot.models.offline.text import one_line
+from bot.models.offline.wishes import (
+    AddEvent,
+    AddTask,
+    Agenda,
+    Cancel,
+    Finish,
+    ListEvents,
+    ListReminders,
+    ListTasks,
+    Remind,
+    Unclear,
+)
 
 _LONGEST_LINE = 300
 _MOST_LISTED = 40
@@ -25,8 +36,16 @@ def agenda(intent: Agenda, desk: Desk) -> Step:
             if calls := desk.pending((desk.call("task", "tasks", operation="add", title=title[:300]),)):
                 return calls
             return Lines(words.added.format(text=_text(desk.data("task"), "text")))
-        case Finish():
-            return _finish(intent, desk)
+        case AddEvent():
+            return _add_event(intent, desk)
+        case ListEvents():
+            return _list(desk, "events", words.events_listed, words.events_none)
+        case Finish(what):
+            return _end(what, desk, "done", words.finished)
+        case Cancel(what):
+            return _end(what, desk, "cancel", words.cancelled)
+        case Unclear(question):
+            return Lines(str(getattr(words, question)))
 
 
 def _remind(intent: Remind, desk: Desk) -> Step:
@@ -48,14 +67,24 @@ def _list(desk: Desk, tool: str, above: str, none: str) -> Step:
     return Lines("\n".join([above, *lines]) if lines else none)
 
 
-def _finish(intent: Finish, desk: Desk) -> Step:
-    """The one open task or reminder that is meant; where that is not clear nothing is done."""
-    needed = tuple(tool for tool in ("tasks", "reminders") if tool in desk.turn.tools)
+def _add_event(intent: AddEvent, desk: Desk) -> Step:
+    desk.need("events")
+    call = desk.call("event", "events", operation="add", title=intent.title[:300], when=intent.when[:200])
+    if calls := desk.pending((call,)):
+        return calls
+    data = desk.data("event")
+    return Lines(desk.language.agenda.event_added.format(when=_text(data, "when"), text=_text(data, "text")))
+
+
+def _end(what: str, desk: Desk, operation: str, said: str) -> Step:
+    """End the one open task or reminder, or when it is cancelled event, that is meant; else nothing is done."""
+    tools = ("tasks", "reminders", "events") if operation == "cancel" else ("tasks", "reminders")
+    needed = tuple(tool for tool in tools if tool in desk.turn.tools)
     if not needed:
         desk.need("tasks")
     if calls := desk.pending(tuple(desk.call(tool, tool, operation="list") for tool in needed)):
         return calls
-    parts = intent.what.casefold().split()
+    parts = what.casefold().split()
     fitting = [
         (tool, row)
         for tool in needed
@@ -63,11 +92,11 @@ def _finish(intent: Finish, desk: Desk) -> Step:
         if all(part in _text(row, "text").casefold() for part in parts)
     ]
     if len(fitting) != 1:
-        return Lines(desk.language.agenda.not_found.format(text=desk.language.phrases.quote.format(intent.what[:100])))
+        return Lines(desk.language.agenda.not_found.format(text=desk.language.phrases.quote.format(what[:100])))
     tool, row = fitting[0]
-    if calls := desk.pending((desk.call("done", tool, operation="done", which=_text(row, "id")),)):
+    if calls := desk.pending((desk.call("end", tool, operation=operation, which=_text(row, "id")),)):
         return calls
-    return Lines(desk.language.agenda.finished.format(text=_text(desk.data("done"), "text")))
+    return Lines(said.format(text=_text(desk.data("end"), "text")))
 
 
 def _rows(desk: Desk, name: str) -> list[Any]:

@@ -11,8 +11,7 @@ from bot.models.offline.days import Span, find_span, lately, without_days
 from bot.models.offline.facts import clauses
 from bot.models.offline.language import Language
 from bot.models.offline.text import LONGEST, clean, sentences, tokens
-from bot.when import find_when
-from memory.errors import StoreError
+from bot.models.offline.wishes import Agenda, wish
 
 _LONGEST_UNASKED = 300
 """A statement that is kept without being asked is short; nobody's essay is mined."""
@@ -55,36 +54,6 @@ class LookBack:
 
 
 @dataclass(frozen=True)
-class Remind:
-    """Something to be told at a time; `when` in the person's words."""
-
-    text: str
-    when: str
-
-
-@dataclass(frozen=True)
-class ListReminders:
-    """What the person is to be reminded of."""
-
-
-@dataclass(frozen=True)
-class AddTask:
-    title: str
-
-
-@dataclass(frozen=True)
-class ListTasks:
-    """What the person wants to do."""
-
-
-@dataclass(frozen=True)
-class Finish:
-    """A task or reminder is done."""
-
-    what: str
-
-
-@dataclass(frozen=True)
 class Say:
     """An answer that needs no memory: a field of `Phrases`, friendly or plain."""
 
@@ -102,7 +71,6 @@ class Statement:
     """Something said that is none of our business; it may belong to what stands before it."""
 
 
-Agenda: TypeAlias = Remind | ListReminders | AddTask | ListTasks | Finish
 Intent: TypeAlias = Remember | Ask | Forget | ListKnown | LookBack | Agenda | Say | TooLong | Statement
 
 
@@ -278,53 +246,12 @@ def _one(sentence: str, language: Language, now: datetime) -> Intent:
     if patterns.about_me.match(sentence):
         return ListKnown()
     return (
-        _agenda(sentence, language, now)
+        wish(sentence, language, now)
         or _command(sentence, language)
         or _look_back(sentence, language, now)
         or _small_talk(sentence, language)
         or _plain(sentence, language)
     )
-
-
-def _agenda(sentence: str, language: Language, now: datetime) -> Intent | None:
-    agenda = language.agenda
-    if agenda.reminders.match(sentence):
-        return ListReminders()
-    if agenda.tasks.match(sentence):
-        return ListTasks()
-    for remind in agenda.remind:
-        if (found := remind.match(sentence)) and _is_time(found.groupdict().get("first"), now):
-            return _wanted(" ".join(filter(None, found.groups())), language, now)
-    for task in agenda.task:
-        if (found := task.match(sentence)) and (title := found["what"].strip(_TRAILING + ":")):
-            return AddTask(title)
-    for done in agenda.done:
-        if (found := done.match(sentence)) and (what := found["what"].strip(_TRAILING + "?？")):
-            return Finish(what)
-    return None
-
-
-def _is_time(first: str | None, now: datetime) -> bool:
-    """Whether what stands before a wish is nothing but its time; nothing may stand there, too."""
-    if first is None:
-        return True
-    try:
-        found = find_when(first, now, "UTC")
-    except StoreError:
-        return True
-    return found is not None and not any(letter.isalnum() for letter in found.left)
-
-
-def _wanted(said: str, language: Language, now: datetime) -> Intent:
-    try:
-        found = find_when(said, now, "UTC")
-    except StoreError:  # a day that does not exist: the tool says so
-        return Remind(said, said)
-    if found is None:
-        return Say("remind_when")
-    lead = language.agenda.lead
-    text = lead.sub("", lead.sub("", found.rest)).strip()
-    return Remind(text, found.said) if text else Say("remind_what")
 
 
 def _command(sentence: str, language: Language) -> Intent | None:

@@ -169,7 +169,7 @@ class Calendar:
 
 @dataclass(frozen=True)
 class AgendaWords:
-    """Reminders and tasks: what people want, and what is said to that."""
+    """Reminders, tasks and events: what people want, and what is said to that."""
 
     remind: tuple[re.Pattern[str], ...]
     """Group "what": what to be reminded of, with when."""
@@ -181,6 +181,11 @@ class AgendaWords:
     tasks: re.Pattern[str]
     done: tuple[re.Pattern[str], ...]
     """Group "what": what is done."""
+    event: tuple[re.Pattern[str], ...]
+    """Group "what": what happens, with when."""
+    events: re.Pattern[str]
+    cancel: tuple[re.Pattern[str], ...]
+    """Group "what": what is not wanted any more."""
     reminded: str
     remind_when: str
     remind_what: str
@@ -191,6 +196,12 @@ class AgendaWords:
     tasks_listed: str
     tasks_none: str
     finished: str
+    event_added: str
+    event_when: str
+    event_what: str
+    events_listed: str
+    events_none: str
+    cancelled: str
     not_found: str
 
 

@@ -4,19 +4,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.models.offline.intents import (
+from bot.models.offline.intents import Ask, Intent, Statement, understand
+from bot.models.offline.text import detect
+from bot.models.offline.wishes import (
+    AddEvent,
     AddTask,
-    Ask,
+    Cancel,
     Finish,
-    Intent,
+    ListEvents,
     ListReminders,
     ListTasks,
     Remind,
-    Say,
-    Statement,
-    understand,
+    Unclear,
 )
-from bot.models.offline.text import detect
 
 NOW = datetime(2026, 3, 2, 13, tzinfo=UTC)
 
@@ -36,8 +36,8 @@ NOW = datetime(2026, 3, 2, 13, tzinfo=UTC)
             Remind("Wäsche aufzuhängen", "in 20 Minuten"),
         ),
         ("20分後に母に電話するようにリマインドして", Remind("母に電話", "20分後に")),
-        ("remind me to call mum", Say("remind_when")),
-        ("remind me in 20 minutes", Say("remind_what")),
+        ("remind me to call mum", Unclear("remind_when")),
+        ("remind me in 20 minutes", Unclear("remind_what")),
         ("every monday at 8 remind me to water the plants", Remind("water the plants", "every monday at 8")),
         ("tomorrow at 9, please remind me to call mum", Remind("call mum", "tomorrow at 9")),
         ("jeden Montag um 8 erinnere mich an die Blumen", Remind("Blumen", "jeden Montag um 8")),
@@ -55,6 +55,23 @@ NOW = datetime(2026, 3, 2, 13, tzinfo=UTC)
         ("add buy milk to my list", AddTask("buy milk")),
         ("neue Aufgabe: Küche putzen", AddTask("Küche putzen")),
         ("タスク：台所の掃除", AddTask("台所の掃除")),
+        ("add an event: dinner tomorrow at 7pm", AddEvent("dinner", "tomorrow at 7pm")),
+        ("put dinner with Bob on friday at 8pm in my calendar", AddEvent("dinner with Bob", "on friday at 8pm")),
+        ("neuer Termin: Essen am Freitag um 19 Uhr", AddEvent("Essen", "am Freitag um 19 Uhr")),
+        ("trag Zahnarzt morgen um 9 in meinen Kalender ein", AddEvent("Zahnarzt", "morgen um 9")),
+        ("予定：金曜日の19時に夕食", AddEvent("夕食", "金曜日 19時")),
+        ("add an event: dinner", Unclear("event_when")),
+        ("add an event on friday at 8pm", Unclear("event_what")),
+        ("what's in my calendar this week?", ListEvents()),
+        ("what events do I have?", ListEvents()),
+        ("show me my appointments", ListEvents()),
+        ("was steht in meinem Kalender?", ListEvents()),
+        ("Welche Termine habe ich?", ListEvents()),
+        ("予定を見せて", ListEvents()),
+        ("cancel the concert", Cancel("concert")),
+        ("cancel my reminder to call mum", Cancel("call mum")),
+        ("lösche den Termin Konzert", Cancel("Konzert")),
+        ("夕食の予定をキャンセルして", Cancel("夕食")),
         ("done with the kitchen", Finish("kitchen")),
         ("fertig mit Küche putzen", Finish("Küche putzen")),
         ("台所の掃除が終わった", Finish("台所の掃除")),

@@ -1,10 +1,12 @@
-"""Reminders and tasks in English."""
+"""Reminders, tasks and events in English."""
 
 import re
 
 from bot.models.offline.language import AgendaWords, pattern, whole
 
 _ASKING = r"(?:(?:can|could|will|would) you )?(?:please )?"
+
+_SOON = r"(?: (?:for )?(?:today|tomorrow|(?:this|next) week|(?:this|next) month))?"
 
 AGENDA = AgendaWords(
     remind=(
@@ -40,6 +42,36 @@ AGENDA = AgendaWords(
             r")?done)?\W*$"
         ),
     ),
+    event=(
+        pattern(
+            rf"{_ASKING}(?:(?:add|create|make|new)(?: me)?(?: an?| another)?(?: new)? event|new (?:appointment|"
+            r"meeting))\b(?: for me)?\s*(?::|,|called\b|for\b|-)?\s*(?P<what>.*)$"
+        ),
+        pattern(
+            rf"{_ASKING}(?:add|put|write|enter) (?P<what>.{{1,300}}?) (?:in|into|to|on) (?:my|the) "
+            r"(?:calendar|diary)\W*$"
+        ),
+        pattern(
+            rf"{_ASKING}(?:add|put|write|enter) (?:in|into|to|on) (?:my|the) (?:calendar|diary)[\s:,-]*(?P<what>.+)$"
+        ),
+    ),
+    events=whole(
+        r"(?:what's|what is|what do i have)(?: coming up| planned)? (?:in|on) (?:my|the) (?:calendar|diary|schedule)"
+        rf"{_SOON}|(?:what are|show(?: me)?|list)(?: all)?(?: of)? my (?:upcoming |next )?(?:events|appointments|"
+        rf"calendar){_SOON}|(?:what|which|do i have)(?: any)?(?: upcoming)? (?:events|appointments)(?: do i have)?"
+        rf"{_SOON}"
+    ),
+    cancel=(
+        pattern(
+            rf"{_ASKING}(?:cancel|delete|remove) (?:the |my )?(?:event|appointment|reminder|task)"
+            r"(?: (?:to|of|about|called|for))?\b[\s:]*(?P<what>.+)$"
+        ),
+        pattern(
+            rf"{_ASKING}(?:cancel|delete|remove) (?:the |my )?(?P<what>.{{1,200}}?) "
+            r"(?:event|appointment|reminder|task|(?:from|in) my calendar)\W*$"
+        ),
+        pattern(rf"{_ASKING}cancel (?:the|my) (?P<what>.{{1,100}})$"),
+    ),
     reminded="I will remind you, {when}: {text}.",
     remind_when=(
         "When shall I remind you? For example “remind me in 20 minutes to call mum” or “remind me tomorrow at 9 to …”."
@@ -51,5 +83,14 @@ AGENDA = AgendaWords(
     tasks_listed="Your open tasks:",
     tasks_none="You have no open tasks that I may speak of here.",
     finished="Done: {text}.",
-    not_found="I found no single open task or reminder for {text}. “What are my tasks?” lists them.",
+    event_added="I wrote it down, {when}: {text}.",
+    event_when="When is it? For example “add an event: dinner on friday at 19:00”.",
+    event_what="What happens then? For example “add an event: dinner on friday at 19:00”.",
+    events_listed="What comes:",
+    events_none="Nothing is planned that I may speak of here.",
+    cancelled="Cancelled: {text}.",
+    not_found=(
+        "I found nothing, or more than one, for {text}. “What are my tasks?”, “… my reminders?” and “… my events?” "
+        "list them."
+    ),
 )

@@ -70,6 +70,7 @@ ENGLISH_PHRASES = Phrases(
     "- **Look back**: “what did we talk about yesterday?”\n"
     "- **Remind**: “remind me in 20 minutes to call mum”, “what are my reminders?”\n"
     "- **Tasks**: “new task: clean the kitchen”, “what are my tasks?”, “done with the kitchen”\n"
+    "- **Events**: “add an event: dinner on friday at 19:00”, “what's in my calendar?”, “cancel the dinner”\n"
     "The same in German and Japanese.",
     missing_tool="I can't do that here: the tool `{tool}` is not available to me.",
     failed="That did not work: {text}",

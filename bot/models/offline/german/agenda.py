@@ -1,4 +1,4 @@
-"""Reminders and tasks in German."""
+"""Reminders, tasks and events in German."""
 
 import re
 
@@ -44,6 +44,27 @@ AGENDA = AgendaWords(
         pattern(r"(?:die )?(?:aufgabe )?(?P<what>.{1,300}?) (?:ist|sind|habe ich) (?:erledigt|abgehakt)\W*$"),
         pattern(r"ich habe (?P<what>.{1,300}?) (?:erledigt|abgehakt)\W*$"),
     ),
+    event=(
+        pattern(
+            r"(?:bitte )?(?:neuer termin|(?:erstelle?|schreib(?:e)?|notiere?)(?: mir)? (?:bitte )?(?:einen )?"
+            r"(?:neuen )?termin(?: auf)?)\s*(?::|,|-)?\s*(?P<what>.*)$"
+        ),
+        pattern(
+            r"(?:bitte )?(?:trag(?:e)?|setz(?:e)?|schreib(?:e)?) (?P<what>.{1,300}?) in (?:meinen|den) kalender"
+            r"(?: ein)?\W*$"
+        ),
+    ),
+    events=whole(
+        r"was (?:steht|ist) in meinem kalender|(?:was sind|zeig(?:e)?(?: mir)?|liste)(?: alle)? (?:meine |die )?termine"
+        r"(?: auf)?|zeig(?:e)?(?: mir)? meinen kalender|welche termine habe ich(?: noch| heute| morgen| diese woche)?|"
+        r"habe ich (?:heute |morgen |noch )?termine"
+    ),
+    cancel=(
+        pattern(
+            r"(?:bitte )?(?:streich(?:e)?|lösch(?:e)?|entfern(?:e)?|sag(?:e)?) (?:den |die |meinen |meine )?"
+            r"(?:termin|erinnerung|aufgabe)(?: an)?[\s:]+(?P<what>.{1,200}?)(?: ab)?\W*$"
+        ),
+    ),
     reminded="Ich erinnere dich, {when}: {text}.",
     remind_when=(
         "Wann soll ich dich erinnern? Zum Beispiel „erinnere mich in 20 Minuten an die Wäsche“ oder „… morgen um 9 …“."
@@ -55,8 +76,14 @@ AGENDA = AgendaWords(
     tasks_listed="Deine offenen Aufgaben:",
     tasks_none="Du hast keine offenen Aufgaben, von denen ich hier sprechen darf.",
     finished="Erledigt: {text}.",
+    event_added="Ich habe es aufgeschrieben, {when}: {text}.",
+    event_when="Wann ist das? Zum Beispiel „neuer Termin: Essen am Freitag um 19 Uhr“.",
+    event_what="Was ist dann? Zum Beispiel „neuer Termin: Essen am Freitag um 19 Uhr“.",
+    events_listed="Was kommt:",
+    events_none="Es ist nichts geplant, wovon ich hier sprechen darf.",
+    cancelled="Gestrichen: {text}.",
     not_found=(
-        "Zu {text} habe ich keine einzelne offene Aufgabe oder Erinnerung gefunden. „Was sind meine "
-        "Aufgaben?“ zeigt sie."
+        "Zu {text} habe ich nichts oder mehreres gefunden. „Was sind meine Aufgaben?“, „… meine Erinnerungen?“ und „… "
+        "meine Termine?“ zeigen es."
     ),
 )

@@ -74,6 +74,7 @@ GERMAN_PHRASES = Phrases(
     "- **Zurückblicken**: „worüber haben wir gestern gesprochen?“\n"
     "- **Erinnern**: „erinnere mich morgen um 9 an den Zahnarzt“, „was sind meine Erinnerungen?“\n"
     "- **Aufgaben**: „neue Aufgabe: Küche putzen“, „was sind meine Aufgaben?“, „fertig mit Küche putzen“\n"
+    "- **Termine**: „neuer Termin: Essen am Freitag um 19 Uhr“, „was steht in meinem Kalender?“\n"
     "Dasselbe auf Englisch und Japanisch.",
     missing_tool="Das kann ich hier nicht: das Werkzeug `{tool}` steht mir nicht zur Verfügung.",
     failed="Das hat nicht geklappt: {text}",
