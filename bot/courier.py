@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 
 from bot.notices import Notices
+from bot.reminding import said_alone
 from memory import messages, outbox
 from memory.audience import OWNER, Scope
 from memory.called import place_named
@@ -257,7 +258,7 @@ class Courier:
             outbox.withdraw_rest(tx, row)
             if row.message is not None:
                 messages.note_delivery(tx, row.message, f"{status}: {reason}")
-            if self._lost(tx, row, reason, now):
+            if self._lost(tx, row, reason, now) or (status is Status.FAILED and said_alone(tx, row, now)):
                 return
             if row.kind == "text" and row.place != self._notices.place:
                 self._notices.tell_owner(tx, f"outbox/{row.id}", text, now)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.reminding import Reminding, Wanted, require_speaking_later
+from bot.reminding import ANNOUNCED, Reminding, Wanted, require_speaking_later
 from bot.when import read_when
 from memory import appointments, jobs, outbox, person_times
 from memory.appointments import Event, NewEvent
@@ -193,7 +193,7 @@ class Announcing:
         if mention and place_source(place) == "discord":
             text = f"<@{event.person.partition(':')[2]}> {text}"
         row = outbox.NewRow(
-            key=f"event/{event.id}/{to_text(firing.due)}",
+            key=f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}",
             place=place,
             source=place_source(place),
             content=text,

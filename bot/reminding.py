@@ -17,6 +17,7 @@ from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.ids import AgentId, PersonId, PlaceId, ReminderId, place_source
 from memory.jobs import NewJob
+from memory.outbox import OutRow
 from memory.person_times import Times
 from memory.reminders import NewReminder, Reminder, Status, job_id
 from memory.working import PATROL
@@ -31,6 +32,8 @@ from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
 
 REMIND = "reminder"
+ANNOUNCED = "event"
+"""As keys of outbox rows begin: a reminder that is said, and an event that is announced."""
 ESCALATE = "reminder.again"
 OFFERS = ("snooze", "done")
 SNOOZE_MINUTES = 10
@@ -167,7 +170,8 @@ class Reminding:
         if (held := self._held_until(tx, reminder, firing.now)) is not None:
             return Done("waits for the end of quiet hours", again=held)
         away = firing.late and firing.job.held_until is None  # not where quiet hours kept it
-        late = f" (this was for {_clock(firing.due, reminder.zone)}; I was not running then)" if away else ""
+        zone = person_times.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
+        late = f" (this was for {_clock(firing.due, zone)}; I was not running then)" if away else ""
         key = f"reminder/{reminder.id}/{to_text(firing.due)}"
         self._say(tx, reminder, f"⏰ {reminder.text}{late}", key, firing.now)
         reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
@@ -221,14 +225,42 @@ class Reminding:
         """Where it is said what was set in a place before these ears: who hears it, and whether to name its person."""
         if place == PLACE.id or place_source(place) == PATROL:
             return self.notices.place, OWNER, False
-        source, _, name = person.partition(":")
-        own = PlaceId(f"{source}:user:{name}")
         known = inbox.place(rows, place)
         if known is not None and known.kind != "direct":
             hearers = Scope(known.audience, frozenset(known.within))
             if hearers.may_use(heard_by):
                 return known.id, known.audience, True
-        return own, OWNER if heard_by == OWNER else person_audience(person), False
+        return _own(person), OWNER if heard_by == OWNER else person_audience(person), False
+
+
+def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
+    """Say to its person alone what the place where it was set does not take; False where there is nothing to do."""
+    what, _, rest = row.key.partition("/")
+    named = row.detail.get("mentions") or []
+    if what not in (REMIND, ANNOUNCED) or not named:
+        return False
+    person = PersonId(named[0])
+    words = row.content.removeprefix(f"<@{person.partition(':')[2]}> ")
+    own, key = _own(person), f"{row.key}/alone"
+    new = outbox.NewRow(
+        key=key,
+        place=own,
+        source=place_source(own),
+        content=f"{words} (I cannot say it where you set it any more)",
+        audience=person_audience(person),
+        person=person,
+        detail={**row.detail, "mentions": []},
+    )
+    outbox.add(tx, new, now)
+    outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, row.last_error)
+    if what == REMIND:
+        reminders.follow(tx, ReminderId(int(rest.partition("/")[0])), row.key, key)
+    return True
+
+
+def _own(person: PersonId) -> PlaceId:
+    source, _, name = person.partition(":")
+    return PlaceId(f"{source}:user:{name}")
 
 
 def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> NewJob:

@@ -114,6 +114,11 @@ def set_status(tx: Tx, identifier: ReminderId, status: Status, now: datetime, to
     tx.run(sql, {"status": status, "now": to_text(now), "key": told_key, "id": identifier})
 
 
+def follow(tx: Tx, identifier: ReminderId, key: str, other: str) -> None:
+    """What said it last went elsewhere, under another key of the outbox; nothing where something newer said it."""
+    tx.run("UPDATE reminders SET told_key = ? WHERE id = ? AND told_key = ?", (other, identifier, key))
+
+
 def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
     """It is done or not wanted any more: nothing of it is due again."""
     for suffix in ("", "again", "later"):

@@ -7,7 +7,8 @@ import pytest
 
 from bot import planning
 from bot.planning import Announcing, Plan
-from memory import appointments, jobs, person_times
+from bot.reminding import said_alone
+from memory import appointments, jobs, outbox, person_times
 from memory.audience import Scope
 from memory.database import Tx
 from memory.errors import Refused
@@ -104,6 +105,21 @@ def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx)
     assert Announcing(says()).announce(tx, firing).detail == "not wanted any more"
     assert out(tx) == []
     assert jobs.get(tx, appointments.job_id(event.id)) is None
+
+
+def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -> None:
+    event = planning.plan(tx, Plan(wanted("today at 18:00", HALL, Scope(GUILD))), (ANN,), "UTC", NOW)
+    Announcing(says()).announce(tx, fired(tx, event))
+    (row,) = outbox.of_prefix(tx, "event/")
+    outbox.mark_closed(tx, row.id, outbox.Status.FAILED, "the channel does not exist any more")
+    assert said_alone(tx, row, NOW)
+    first, alone = out(tx)
+    assert first[0] == HALL
+    assert alone == (
+        DIRECT, "📅 Mon 2026-03-02 18:00: call mum (I cannot say it where you set it any more)", ALONE.audience
+    )  # fmt: skip
+    (kept,) = outbox.of_prefix(tx, f"{row.key}/")
+    assert not said_alone(tx, kept, NOW), "what fails there too is the owner's to hear of"
 
 
 def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None:

@@ -65,6 +65,21 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         await t.service.stop()
 
 
+async def test_what_its_channel_does_not_take_any_more_is_said_to_its_person_alone(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        gone = t.guild.text_channel("gone")
+        await t.ask(t.ana, gone, "<@bot> remind me in 4 seconds to stretch")
+        gone.delete()
+        said = await t.ana.direct.wait_for_bot(timeout=20)
+        assert said.text == "⏰ stretch (I cannot say it where you set it any more)"
+        assert (await t.ana.press(said, "Done")).text == "Done: stretch"
+        await eventually(lambda: said.buttons == [], "what was said shows that it is done")
+        assert [each.text for each in t.olga.direct.from_bot] == [], "its person knows: nobody else is told"
+        assert rows(t, "SELECT id FROM outbox WHERE status = 'failed'") == []
+        await t.service.stop()
+
+
 async def test_in_a_channel_it_names_its_person_and_is_theirs_alone(tmp_path: Path) -> None:
     async with town(tmp_path) as t:
         await t.service.start()
