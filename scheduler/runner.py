@@ -312,7 +312,8 @@ def _firing(tx: Tx, job: Job, house: ConstellationId, now: datetime) -> Firing |
         case Run(due, missed):
             return Firing(job, house, due, now, missed)
         case Skip(due, missed, after):
-            words = f"{missed} due times up to {due:%Y-%m-%d %H:%M} UTC were skipped: it was too late for them"
+            times = "skipped the due time" if missed == 1 else f"skipped {missed} due times up to"
+            words = f"{times} {due:%Y-%m-%d %H:%M} UTC: too late"
             jobs.complete(tx, job, Completion(due, "skipped", words, after), now)
             _log.warning("job_skipped", job=job.id, missed=missed, due=due.isoformat())
             return None

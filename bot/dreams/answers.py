@@ -118,7 +118,8 @@ def read_answer(text: str, schema: type[T]) -> T:
     try:
         return schema.model_validate(json.loads(bare[start : end + 1]))
     except ValidationError as error:
-        raise Unusable(f"the answer did not fit its form in {error.error_count()} places") from error
+        count = error.error_count()
+        raise Unusable(f"the answer did not fit its form in {count} place{'s' * (count > 1)}") from error
     except (ValueError, RecursionError) as error:
         raise Unusable("the answer was no JSON") from error
 

@@ -217,8 +217,14 @@ def _item(item: Item, agent: str) -> dict[str, Any]:
 def _signals(given: dict[feedback.Signal, int]) -> list[dict[str, Any]]:
     if not given:
         return []
-    said = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(given.items()))
+    said = ", ".join(_counted(kind, count) for kind, count in sorted(given.items()))
     return [{"what": "feedback", "text": f"In the week before it: {said}."}]
+
+
+def _counted(kind: feedback.Signal, count: int) -> str:
+    words = kind.replace("_", " ")
+    one = count == 1 or kind in (feedback.Signal.UP, feedback.Signal.DOWN)
+    return f"{count} {words if one else f'{words}s'}"
 
 
 def _talks(went: Counter[evaluations.Quality], failed: Counter[str]) -> list[dict[str, Any]]:

@@ -58,8 +58,10 @@ async def test_what_is_too_late_is_skipped_and_says_so(here: Ground) -> None:
     assert here.fired == []
     job = await here.job("patrol")
     assert job.last_outcome == "skipped"
-    assert "3 due times up to 2026-03-05 09:00 UTC were skipped" in job.last_detail
+    assert job.last_detail == "skipped 3 due times up to 2026-03-05 09:00 UTC: too late"
     assert job.next_at == datetime(2026, 3, 6, 9, tzinfo=UTC)
+    await here.pass_by(DAY, DAY)
+    assert (await here.job("patrol")).last_detail == "skipped the due time 2026-03-06 09:00 UTC: too late"
 
 
 async def test_a_job_that_is_once_and_too_late_is_over_and_still_there(here: Ground) -> None:
