@@ -97,6 +97,9 @@ def examine_service(service: Service) -> list[Finding]:
     if service["halted"]:
         remedy = "`carina release` or /halt release goes on"
         found.append(Finding("service", State.DOUBT, f"everything is halted since {service['halted']}", remedy))
+    if service["unstored"]:
+        words = f"a database {service['unstored']}"
+        found.append(Finding("database", State.PROBLEM, words, "make room on the disk, or end what locks the file"))
     if service["dead"]:
         words = f"{service['dead']} messages were given up"
         found.append(Finding("inbox", State.DOUBT, words, "`carina inbox list --dead` shows them"))

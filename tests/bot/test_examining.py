@@ -1,0 +1,81 @@
+"""What the doctor makes of what a running service says, and of a disk, files and backups."""
+
+import shutil
+from collections import namedtuple
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.examining import ground
+from bot.examining.ground import examine_backups, examine_databases, examine_folder
+from bot.examining.service import examine_service
+from memory import backups
+from memory.clock import utc_now
+from memory.constellation import Constellations
+from memory.distances import Distances
+from memory.folder import DataFolder
+from sources.finding import Finding, State
+from tests.bot.parts import NOON
+
+SOUND: dict[str, Any] = {
+    **dict.fromkeys(("halted", "unstored"), ""),
+    **dict.fromkeys(("dead", "failed", "unknown"), 0),
+    "damage": [],
+    "fronts": {"discord": "connected as carina, 40 ms"},
+}
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_a_sound_service() -> None:
+    assert examine_service(SOUND) == [Finding("service", State.GOOD, "it runs, and nothing was given up")]
+
+
+@pytest.mark.parametrize(
+    ("more", "about", "state", "words"),
+    [
+        ({"halted": "2026-11-22 12:00"}, "service", State.DOUBT, "everything is halted since 2026-11-22 12:00"),
+        ({"unstored": "takes no writes"}, "database", State.PROBLEM, "a database takes no writes"),
+        ({"dead": 2}, "inbox", State.DOUBT, "2 messages were given up"),
+        ({"failed": 1, "unknown": 2}, "outbox", State.DOUBT, "3 answers were not delivered, or nobody knows"),
+        ({"damage": ["block persona"]}, "memory", State.PROBLEM, "block persona"),
+        ({"fronts": {"discord": "not connected"}}, "service on discord", State.DOUBT, "not connected"),
+    ],
+)
+def test_what_to_look_at(more: dict[str, Any], about: str, state: State, words: str) -> None:
+    (found,) = examine_service(SOUND | more)
+    assert (found.about, found.state, found.words) == (about, state, words)
+    assert found.remedy
+
+
+@pytest.mark.parametrize(
+    ("free", "state"), [(99_000_000, State.PROBLEM), (999_000_000, State.DOUBT), (1_000_000_000, State.GOOD)]
+)
+def test_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, state: State) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(10**12, 0, free))
+    *_, disk = examine_folder(DataFolder(tmp_path / "not" / "yet" / "there"))
+    assert (disk.about, disk.state) == ("disk", state)
+    assert bool(disk.remedy) is (state is not State.GOOD)
+
+
+def test_files_that_cannot_be_opened_and_a_missing_extension(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, vectors = examine_databases(2, ["a is older", "b is damaged"])
+    assert [first.words, second.words] == ["a is older", "b is damaged"]
+    assert {first.state, second.state} == {State.PROBLEM}
+    assert vectors.about == "sqlite-vec"
+    monkeypatch.setattr(ground, "distances", Distances("", "", "no wheel for this machine"))
+    *_, vectors = examine_databases(0, [])
+    assert (vectors.state, "no wheel for this machine" in vectors.words) == (State.DOUBT, True)
+
+
+async def test_backups(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    async with Constellations.open(folder.path, utc_now):
+        pass
+    assert examine_backups(folder, NOON).words == "there is none yet"
+    backups.create(folder.path, NOON)
+    assert examine_backups(folder, NOON + timedelta(days=2)).state is State.GOOD
+    old = examine_backups(folder, NOON + timedelta(days=4))
+    assert (old.state, old.words) == (State.DOUBT, f"the newest is of {NOON:%Y-%m-%d %H:%M} UTC")
