@@ -90,7 +90,7 @@ def _export(
             await tell(interaction, str(error))
             return
         again = f"`carina {kind} import` takes it in again."
-        await tell(interaction, again, file=discord.File(io.BytesIO(toml.encode()), filename=f"{name or kind}s.toml"))
+        await tell(interaction, again, file=discord.File(io.BytesIO(toml.encode()), filename=f"{kind}s.toml"))
 
     async def known(_interaction: Interaction) -> list[str]:
         return await names()
