@@ -27,6 +27,7 @@ async def serve(config: Config) -> None:
         await app.run(until_stopped)
     logs.stopped()
     if app.desks.restart.wanted.is_set() and not stop.is_set():
+        logs.log.info("starts_again")
         begin_anew()
 
 
