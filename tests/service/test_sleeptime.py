@@ -5,35 +5,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from tests.checking_in import check_in
 from tests.service.asking import rows
 from tests.service.test_schedule import eventually
 from tests.service.towns import Town, town
 from tests.wire.model import Answer, Reply, Request
 
-CHECK_IN = """
-[[agents]]
-name = "Carina"
-[[agents]]
-name = "Anchor"
-[[groups]]
-name = "Main"
-members = ["Carina"]
-default = true
-[[groups]]
-name = "Check-in"
-pattern = "sleeptime"
-members = ["Anchor"]
-mention = false
-[groups.sleeptime]
-check_minutes = 0.01
-place = "discord:user:{person}"
-[[groups.sleeptime.triggers]]
-name = "hyperfocus"
-on = "time_elapsed"
-of = "person"
-minutes = 90
-cooldown = 180
-"""
+AGENTS = '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Anchor"\n'
 LINES, APART = 13, 8  # messages, and minutes between two: 96 minutes
 
 
@@ -65,7 +43,7 @@ def last(t: Town) -> Any:
 
 async def test_ninety_minutes_without_a_pause_are_noticed_and_told_once(tmp_path: Path) -> None:
     async with town(tmp_path, scripted=True) as t:
-        t.configure(toml=CHECK_IN.replace("{person}", str(t.olga.id)))
+        t.configure(toml=AGENTS + check_in("Carina", "Anchor", f"discord:user:{t.olga.id}", 0.01))
         t.model.default = replies
         await t.service.start()
         for number in range(LINES):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checking_in import check_in
 from tests.service.asking import refused, rows
 from tests.service.towns import Town, town, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
@@ -188,30 +189,7 @@ async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str)
         assert "fence matters" not in str(rows(t, written))
 
 
-FOCUS = """
-[[agents]]
-name = "Carina"
-[[agents]]
-name = "Momentum"
-[[groups]]
-name = "Main"
-members = ["Carina"]
-default = true
-[[groups]]
-name = "Check-in"
-pattern = "sleeptime"
-members = ["Momentum"]
-mention = false
-[groups.sleeptime]
-check_minutes = 5
-place = "discord:CHANNEL"
-[[groups.sleeptime.triggers]]
-name = "hyperfocus"
-on = "time_elapsed"
-of = "person"
-minutes = 90
-cooldown = 180
-"""
+FOCUS = '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Momentum"\n'
 
 
 SPREAD = """
@@ -224,7 +202,7 @@ WHERE role = 'user'
 
 async def test_who_has_had_no_break_for_ninety_minutes_is_spoken_to_once(tmp_path: Path) -> None:
     async with town(tmp_path, scripted=True) as t:
-        t.configure(toml=FOCUS.replace("CHANNEL", str(t.general.id)))
+        t.configure(toml=FOCUS + check_in("Carina", "Momentum", f"discord:{t.general.id}"))
         t.model.default = lambda request: Answer("Water?" if "You look after" in str(request.messages) else "Yes.")
         await t.service.start()
         for number in range(9):

@@ -25,6 +25,7 @@ from scheduler.runner import Runner
 from tests.bot.groups.parts import Cast, agents, told
 from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, ScriptedModel, channel, direct, said
 from tests.bot.stage import Service, Setting, running
+from tests.checking_in import check_in
 
 NIGHT = """
 [[groups]]
@@ -326,26 +327,7 @@ def test_one_person_without_a_break_is_told_once_for_each_stretch() -> None:
     assert fires(one, Facts(NOON, LONG_AGO, of_hearers=ann, fired={"t": NOON - timedelta(minutes=181)}))
 
 
-CHECK_IN = """
-[[groups]]
-name = "Main"
-members = ["Ant"]
-default = true
-[[groups]]
-name = "Check-in"
-pattern = "sleeptime"
-members = ["Bee"]
-mention = false
-[groups.sleeptime]
-check_minutes = 5
-place = "discord:user:olga"
-[[groups.sleeptime.triggers]]
-name = "hyperfocus"
-on = "time_elapsed"
-of = "person"
-minutes = 90
-cooldown = 180
-"""
+CHECK_IN = check_in("Ant", "Bee", "discord:user:olga")
 
 
 async def test_who_forgets_the_time_is_told_once_where_they_alone_hear_it(tmp_path: Path) -> None:
