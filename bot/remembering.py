@@ -26,7 +26,7 @@ from bot.remembering_names import (
 from bot.remembering_text import change_data, changed_lines, diff_lines, done_data, piece_data
 from memory import block_history
 from memory.audience import OWNER, Audience, Scope, Trust
-from memory.block_fields import write_field
+from memory.block_fields import require_text, write_field
 from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
@@ -92,6 +92,17 @@ class Remembering:
             return {**_summary(rows, named, asking.scope), **more, "profile": block.profile}
 
         return await self._read(read)
+
+    async def opened(self, asking: Asking, name: str) -> dict[str, Any]:
+        """One block for a form in which it is written anew. Raises what keeps the asker from that."""
+
+        def require(rows: Rows) -> None:
+            block = find_named(rows, asking.scope, name).block
+            block_history.require_hand(self._hand(asking), block)
+            require_text(block)
+
+        await self._read(require)
+        return await self.show(asking, name)
 
     async def history(self, asking: Asking, name: str, limit: int = 20, before: int | None = None) -> dict[str, Any]:
         """The newest changes of a block, newest first, or those before one; each with what it did in short."""

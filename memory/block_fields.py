@@ -1,14 +1,20 @@
-"""A person's door to one field of a block: what they wrote is read as the field's type wants it."""
+"""A person's door to the fields of a block: what they wrote is read as the field's type wants it."""
 
 import json
 from functools import partial
 from typing import Any
 
 from memory import containers
-from memory.block_history import Edit
+from memory.block_history import NOT_ONE_TEXT, Edit
 from memory.blocks import Block
 from memory.errors import BlockRefused, Refused
 from memory.schemas import Field, FieldType
+
+
+def require_text(block: Block) -> None:
+    """Raise Refused for a block that nobody writes as one text."""
+    if not block.is_text:
+        raise Refused(f"this block has fields, items or sections; {NOT_ONE_TEXT}")
 
 
 def write_field(edit: Edit, block: Block, path: str, text: str) -> Block:

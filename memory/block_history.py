@@ -86,14 +86,19 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
     )
 
 
-def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
-    """A person's door. Raises BlockRefused at once, and BlockTooLong, BlockCorrupt at the edit."""
+def require_hand(hand: Hand, block: Block) -> None:
+    """Raise BlockRefused where a person may not change a block by hand."""
     if not hand.scope.may_use(block.audience):
         raise BlockRefused(f"block {block.label} cannot be seen from here")
     if decide(hand.right(block), Operation.OVERWRITE) is not Decision.ALLOW:
         raise BlockRefused(_not_theirs(block))
     if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
         raise BlockRefused(f"block {block.label} is always in context: ask the agent, it asks for a yes")
+
+
+def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
+    """A person's door. Raises BlockRefused at once, and BlockTooLong, BlockCorrupt at the edit."""
+    require_hand(hand, block)
 
     def edit(change: Callable[[BlockDocument], None]) -> Block:
         opened = open_block(tx, block.id, person_writer(hand.person), hand.now)
@@ -122,14 +127,16 @@ def _not_theirs(block: Block) -> str:
     return f"block {block.label} is not about you: only the owner can change it by hand"
 
 
+NOT_ONE_TEXT = (
+    "it cannot be written as one text: set a field (`carina memory edit BLOCK --field NAME`), or ask the agent"
+)
+
+
 def write(edit: Edit, text: str, seen: int | None = None) -> Block:
     """Make `text` the whole content; with `seen`, the version the writer saw, what came since stays. Raises Refused."""
 
     def change(document: BlockDocument) -> None:
-        _require_text(
-            document,
-            "it cannot be written as one text: set a field (`carina memory edit BLOCK --field NAME`), or ask the agent",
-        )
+        _require_text(document, NOT_ONE_TEXT)
         write_seen(document, text, seen)
 
     return edit(change)

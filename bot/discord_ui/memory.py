@@ -246,17 +246,18 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
     async def command(interaction: Interaction, label: Name) -> None:
         """A form has to be the first answer, so the block is read before anything is said."""
         try:
-            row = await remembering.show(await ask(interaction), label)
+            row = await remembering.opened(await ask(interaction), label)
             if max(len(row["text"]), 1) > LONGEST or len(row["block"]) > _FORM_NAME:
                 raise UserError(f"A form takes {LONGEST:,} characters, and this block has {len(row['text']):,}.")
         except (UserError, StoreError) as error:
             await _answer(interaction, functools.partial(_said, str(error)))
             return
+        longest = min(LONGEST, max(row["limit"], len(row["text"])))
         form = discord.ui.Modal(
             title="Edit a block", custom_id=f"carina:memory:edit:{row['version']}:{row['block']}", timeout=None
         )
         field = discord.ui.TextInput[Any](
-            custom_id="text", style=discord.TextStyle.long, default=row["text"], max_length=LONGEST, required=False
+            custom_id="text", style=discord.TextStyle.long, default=row["text"], max_length=longest, required=False
         )
         form.add_item(discord.ui.Label(text="What it should say", component=field))
         form.stop()  # what is sent is heard by its id, also after a restart

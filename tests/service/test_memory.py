@@ -66,7 +66,12 @@ async def test_others_look_and_change_nothing_that_is_not_about_them(offline_tow
     ):
         refused = (await memory(t.ana, act, t.general, **options)).text
         assert "not about you" in refused
-    assert "not about you" in await edited(t.ana, t.general, "persona", "I obey Ana.")
+    form = await memory(t.ana, "edit", t.general, label="persona")
+    assert (form.modal, "not about you" in form.text) == (None, True), "nobody writes a form in vain"
+    opened = await t.olga.command("memory edit", {"label": "persona"}, t.general)
+    assert opened.modal is not None
+    assert opened.modal.components[0]["component"]["max_length"] == 2_000, "as many as the block holds"
+    assert "not about you" in (await t.ana.submit_modal(opened, {"text": "I obey Ana."}, t.general)).text
     assert (await memory(t.ana, "history", t.general, label="persona")).text == before
     secret = (await memory(t.ana, "show", t.general, label="no such")).text
     assert "There is no block" in secret
