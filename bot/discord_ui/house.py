@@ -38,7 +38,7 @@ def _agents(desk: Desk, people: People) -> Command:
         if await defer(interaction):
             whole = policy.may(people, approver_of(interaction, "command"), Action.STATUS)
             lines = [agent_line(agent, desk, whole=whole) for agent in await desk.agents()]
-            await tell(interaction, "\n".join(lines), file_name="agents.md")
+            await tell(interaction, "\n".join(lines) or "Every agent is archived.", file_name="agents.md")
 
     return command
 

@@ -19,7 +19,7 @@ from bot.houses import open_house
 from bot.operations import Operations
 from bot.policy import People
 from bot.remembering import Remembering
-from memory import blocks, messages
+from memory import agents, blocks, messages
 from memory.audience import Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.blocks import CONSTELLATION_OWNER, NewBlock
 from memory.clock import utc_now
@@ -174,6 +174,14 @@ async def test_everybody_sees_who_lives_here_and_only_those_in_charge_what_they_
         assert shown.ephemeral
         assert "**Carina**" in _text(shown)
         assert "recall" not in _text(shown)
+
+        def put_away(tx: Tx) -> None:
+            for agent in agents.agents(tx):
+                agents.set_status(tx, agent.id, "archived", utc_now())
+
+        await home.write(put_away)
+        assert _text(await ana.slash(home.hall, "agents")) == "Every agent is archived."
+        assert "Nothing was found" in _text(await ana.slash(home.hall, "search", text="lantern"))
 
 
 async def test_the_inbox_is_for_those_in_charge(tmp_path: Path) -> None:
