@@ -270,8 +270,8 @@ def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
 
 def hit_data(hit: Hit) -> dict[str, Any]:
     """A hit as plain data."""
-    found = {"kind": hit.kind, "id": hit.id, "text": hit.text, "by": hit.speaker or "", "audience": hit.audience}
-    return {**found, "when": to_text(hit.when)}
+    found = {"kind": hit.kind, "id": hit.id, "label": hit.label or "", "text": hit.text, "by": hit.speaker or ""}
+    return {**found, "audience": hit.audience, "when": to_text(hit.when)}
 
 
 def shown_lines(shown: list[Shown]) -> list[str]:

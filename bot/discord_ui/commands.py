@@ -16,7 +16,7 @@ from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.house import agent_line
 from bot.errors import UserError
 from bot.policy import Action, People
-from memory.search import Results
+from memory.search import Hit, Results
 from sources.discord.settings import DiscordSettings
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
@@ -121,8 +121,12 @@ def results_text(results: Results) -> str:
     if not results.hits:
         where = ", ".join(f"{results.seen.get(domain, 0)} {domain}" for domain in results.searched)
         return f"Nothing was found. I searched what you may know: {where}."
-    return "\n".join(
-        f"> {discord.utils.escape_markdown(' '.join(hit.text[:_SHOWN].split()))}\n"
-        f"-# {hit.kind}{f' by {hit.speaker}' if hit.speaker else ''}, {discord.utils.format_dt(hit.when)}"
-        for hit in results.hits
-    )
+    return "\n".join(map(_quoted, results.hits))
+
+
+def _quoted(hit: Hit) -> str:
+    """A hit as a quotation, with the name by which it is looked at."""
+    name = f" `{hit.label}`" if hit.label else ""
+    by = f" by {hit.speaker}" if hit.speaker else ""
+    text = discord.utils.escape_markdown(" ".join(hit.text[:_SHOWN].split()))
+    return f"> {text}\n-# {hit.kind}{name}{by}, {discord.utils.format_dt(hit.when)}"

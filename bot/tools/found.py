@@ -47,5 +47,6 @@ def lines_of(found: Iterable[Mapping[str, Any]]) -> str:
         who = f" {row['speaker']}" if row.get("speaker") else ""
         where = f" in {row['place']}" if row.get("place") else ""
         text = row.get("content") or row.get("text", "")
-        lines.append(f"- {row['id']} ({row['at'][:16].replace('T', ' ')} UTC,{who}{where}): {text}")
+        comma = "," if who or where else ""
+        lines.append(f"- {row['id']} ({row['at'][:16].replace('T', ' ')} UTC{comma}{who}{where}): {text}")
     return "\n".join(lines)

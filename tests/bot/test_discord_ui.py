@@ -146,6 +146,7 @@ async def test_search_says_honestly_that_nothing_was_found(tmp_path: Path) -> No
     async with town(tmp_path) as home:
         ana = home.guild.add_member(home.env.create_user("ana"))
         assert "Nothing was found" in _text(await ana.slash(home.hall, "search", text="walrus"))
+        assert "-# block `persona`, " in _text(await ana.slash(home.hall, "search", text="attentive")), "to look at it"
 
 
 async def test_memory_show_offers_and_shows_only_blocks_that_may_be_seen_here(tmp_path: Path) -> None:
