@@ -130,7 +130,8 @@ def calculate(expression: str) -> Number:
 
 
 def _brief(error: Exception) -> str:
-    return str(error).splitlines()[0][:200].rstrip(".") if str(error) else type(error).__name__
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    return words.splitlines()[0][:200].rstrip(".") if words else type(error).__name__
 
 
 def _known() -> str:

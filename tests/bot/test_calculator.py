@@ -35,7 +35,7 @@ def test_it_counts(expression: str, value: str) -> None:
     ("expression", "said"),
     [
         ("", "no expression"),
-        ("2 +", "no expression"),
+        ("2 +", "calculated: invalid syntax."),
         ("1 / 0", "divides by zero"),
         ("9 ** 9 ** 9", "too large"),
         ("10.0 ** 400", "too large"),
