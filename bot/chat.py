@@ -45,6 +45,9 @@ from sources.terminal import (
 ONCE = "terminal-once-"
 """How the external ids begin of what is said by those who wait for its answer alone."""
 
+_STORED_SECONDS = 10.0
+"""For how long a line waits for a database that takes no writes before that is said instead of an answer."""
+
 _ANSWER = re.compile(
     r"/(?:approve|(?P<deny>deny)) +(?P<request>[0-9]{1,20})(?(deny)|(?: +(?P<length>once|hour|always))?)"
 )
@@ -121,6 +124,8 @@ class Chat:
             stack.enter_context(self._endpoint.attach(show))
             await self._router.reachable(PLACE.id)
             said = await self.say(text, external_id)
+            if said.get("refused"):
+                raise UserError(said["answer"])
             if answer := said.get("answer"):
                 yield to_data(Said("", answer))
             source, waited = (SOURCE, external_id) if not answer else (BROKER, said.get("request", ""))
@@ -190,6 +195,10 @@ class Chat:
         if since := self._halt.since:
             words = f"Everything is halted since {since}. This is kept, and answered after `carina release`."
             return {"id": external_id, "answer": words, "goes_on": False}
+        await self._router.taken_in(_STORED_SECONDS)
+        if refused := self._router.unstored.words():
+            words = f"This waits and is answered later: the database {refused}. See to its disk, or to who holds it."
+            return {"id": external_id, "answer": words, "goes_on": False, "refused": True}
         return {"id": external_id}
 
     async def _last_explained(self) -> str:

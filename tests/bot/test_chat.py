@@ -5,11 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
 
 from bot.app import App, build
 from bot.chat import ONCE
 from bot.config import load_config
+from bot.errors import UserError
 from bot.policy import Approver
+from memory.database import connect
 from sources.terminal import PERSON
 from tests.bot.stage import until
 
@@ -140,3 +145,25 @@ async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: P
         assert "carina release" in said["answer"]
         await app.desks.halt.release(owner)
         assert "Bolt" in answers((await told(app, "what is my cat called?"))[1])[-1]
+
+
+async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
+    monkeypatch.setattr("bot.chat._STORED_SECONDS", 0.5)
+    async with service(tmp_path) as app:
+        await told(app, "remember that my cat is called Bolt")
+        (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")
+        other = connect(file)
+        other.execute("BEGIN IMMEDIATE")
+        said = await app.chat.say("remember that my dog is called Rex", "terminal-1")
+        assert "This waits and is answered later: the database takes no writes since" in said["answer"]
+        assert "another program holds the database" in said["answer"]
+        monkeypatch.setattr(app.chat._router, "reachable", AsyncMock())  # a full disk takes that: it changes nothing
+        with pytest.raises(UserError, match="This waits and is answered later: the database takes no writes since"):
+            _ = [each async for each in app.chat.once("what is my dog called?", f"{ONCE}1")]
+        other.execute("ROLLBACK")
+        other.close()
+        assert "Rex" in answers((await told(app, "what is my dog called?"))[1])[-1]
