@@ -145,6 +145,12 @@ def end_of(at: datetime, event: Event) -> datetime | None:
     return None if event.ends_at is None else at + (event.ends_at - event.starts_at)
 
 
+def on_clocks(at: datetime, event: Event, zone: str) -> str:
+    """When it happens on the clocks of a zone, with its name, and how it repeats."""
+    span = f"{at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}{_until(at, event, zone)} {zone}"
+    return ", ".join(filter(None, (span, repetition(event))))
+
+
 def _until(at: datetime, event: Event, name: str) -> str:
     """Until when: the time, and the day where it is another one."""
     if (ends := end_of(at, event)) is None:

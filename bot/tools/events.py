@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from bot import planning
 from bot.errors import ToolError
 from bot.policy import Caution
-from bot.reminding import Wanted, on_clocks
+from bot.reminding import Wanted
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import appointments, person_times
 from memory.appointments import Event
@@ -77,5 +77,5 @@ class EventsTool:
 
 
 def _data(at: datetime, event: Event, zone: str) -> dict[str, str]:
-    when = ", ".join(filter(None, (on_clocks(at, zone), planning.repetition(event))))
+    when = planning.on_clocks(at, event, zone)
     return {"id": str(event.id), "text": event.title, "at": to_text(at), "when": when}

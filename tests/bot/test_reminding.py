@@ -193,7 +193,7 @@ async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Pa
     setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
     async with running(tmp_path, setting) as service:
         asked = (
-            "add an event: dinner every friday at 19:00",
+            "add an event: dinner every friday from 19:00 to 21:00",
             "put the dentist on friday at 8:00 in my calendar",
             "what's in my calendar?",
             "cancel the dinner",
@@ -203,7 +203,7 @@ async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Pa
         for number, words in enumerate(asked, 1):
             await service.heard(said(words, number))
         dinner, _dentist, listed, gone, left, nothing = service.platform.texts()
-        assert re.match(r"I wrote it down, \d{4}-\d\d-\d\d 19:00 UTC, every Friday: dinner\.", dinner)
+        assert re.match(r"I wrote it down, \d{4}-\d\d-\d\d 19:00–21:00 UTC, every Friday: dinner\.", dinner)
         assert [line.split(" (")[0] for line in listed.splitlines()[1:]] == ["- the dentist", "- dinner"]
         assert gone.startswith("Cancelled: dinner.")
         assert "the dentist" in left

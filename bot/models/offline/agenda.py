@@ -69,7 +69,8 @@ def _list(desk: Desk, tool: str, above: str, none: str) -> Step:
 
 def _add_event(intent: AddEvent, desk: Desk) -> Step:
     desk.need("events")
-    call = desk.call("event", "events", operation="add", title=intent.title[:300], when=intent.when[:200])
+    given = {"title": intent.title[:300], "when": intent.when[:200], "ends": intent.ends[:200]}
+    call = desk.call("event", "events", operation="add", **given)
     if calls := desk.pending((call,)):
         return calls
     data = desk.data("event")

@@ -1,5 +1,6 @@
 """What a sentence wants of reminders, tasks and events. Pure: a text goes in, an intent comes out, or nothing."""
 
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,12 @@ from bot.models.offline.language import Language
 from bot.when import find_when
 from memory.errors import StoreError
 
+_MARK = r"[:.]\d\d(?: ?[ap]m)?|時(?:半|\d{1,2}分)?| ?[ap]m| ?uhr|"
+_FROM_TO = re.compile(
+    rf"(?:\b(?:from|von|at|um) )?(?<![0-9A-Za-z:.-])(?P<hour>\d{{1,2}})(?P<mark>{_MARK})"
+    rf" ?(?:to|until|till|bis|-|–|から) ?(?P<hour2>\d{{1,2}})(?P<mark2>{_MARK})(?:まで)?(?![0-9A-Za-z:-])",
+    re.IGNORECASE,
+)
 _TRAILING = " \t\n.!。！…:?？"
 
 
@@ -42,6 +49,7 @@ class AddEvent:
 
     title: str
     when: str
+    ends: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,9 @@ def wish(sentence: str, language: Language, now: datetime) -> Agenda | None:
             return _timed(said, language, now, Remind, ("remind_when", "remind_what"))
     for event in agenda.event:
         if found := event.match(sentence):
-            return _timed(found["what"], language, now, AddEvent, ("event_when", "event_what"))
+            said, ends = _without_end(found["what"])
+            made = functools.partial(AddEvent, ends=ends)
+            return _timed(said, language, now, made, ("event_when", "event_what"))
     return _named(sentence, language)
 
 
@@ -105,6 +115,20 @@ def _named(sentence: str, language: Language) -> Agenda | None:
             if (found := pattern.match(sentence)) and (what := found["what"].strip(_TRAILING)):
                 return kind(what)
     return None
+
+
+def _without_end(said: str) -> tuple[str, str]:
+    """What is said of an event without "to 22:00" of "from 20:00 to 22:00", and that end; empty where there is none."""
+    found = _FROM_TO.search(said)
+    if found is None or not (found["mark"] or found["mark2"]):
+        return said, ""
+    begin = f"{found['hour']}{found['mark'] or _half_of_day(found['mark2']) or ':00'}"
+    return f"{said[: found.start()]}{begin}{said[found.end() :]}", f"{found['hour2']}{found['mark2'] or ':00'}"
+
+
+def _half_of_day(mark: str) -> str:
+    """ "pm" of what says it of the second time alone: from 8 to 10pm."""
+    return mark if mark.strip().casefold()[:1] in ("a", "p") else ""
 
 
 def _is_time(first: str | None, now: datetime) -> bool:
