@@ -40,10 +40,20 @@ async def defer(interaction: Interaction) -> bool:
     return True
 
 
+def cleaned(interaction: Interaction, text: str) -> str:
+    """What is shown, without secrets: configuration and files may hold some, and Discord keeps what it is given."""
+    return str(interaction.client.tree.cleaned(text))
+
+
+def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
+    """A text to be sent as a file, without secrets."""
+    return discord.File(io.BytesIO(cleaned(interaction, text).encode()), filename=name)
+
+
 async def answer_now(interaction: Interaction, text: str) -> None:
     """Answer at once and to who asked alone, with what took no time to find."""
     try:
-        await interaction.response.send_message(text[:LONGEST], ephemeral=True)
+        await interaction.response.send_message(cleaned(interaction, text)[:LONGEST], ephemeral=True)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="it can be asked again")
 
@@ -53,8 +63,9 @@ async def tell(interaction: Interaction, text: str, *, file_name: str = "answer.
 
     `more` goes to Discord as it is (a view, a file of one's own); `file_name` is that of a text that is too long.
     """
+    text = cleaned(interaction, text)
     if len(text) > LONGEST:
-        more.setdefault("file", discord.File(io.BytesIO(text.encode()), filename=file_name))
+        more.setdefault("file", text_file(interaction, text, file_name))
         text = f"{text[:LONGEST]}\n(the whole of it is in the file)"
     try:
         await interaction.followup.send(text, ephemeral=True, **more)

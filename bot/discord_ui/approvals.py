@@ -1,6 +1,5 @@
 """Approvals on Discord: the buttons of cards, `/approve`, `/deny`, `/permits`. All answers are seen by one person."""
 
-import io
 import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -9,7 +8,7 @@ import discord
 from discord import app_commands
 
 from bot.approving import Approvals
-from bot.discord_ui.answering import LONGEST, Interaction, Suggest, defer, suggests, tell
+from bot.discord_ui.answering import LONGEST, Interaction, Suggest, defer, suggests, tell, text_file
 from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door
 from bot.errors import UserError
@@ -73,8 +72,7 @@ async def _details(interaction: Interaction, approvals: Approvals, request: int,
     if len(shown) <= LONGEST:
         await tell(interaction, shown)
         return
-    file = discord.File(io.BytesIO(arguments.encode()), filename=f"request-{request}.json")
-    await tell(interaction, words, file=file)
+    await tell(interaction, words, file=text_file(interaction, arguments, f"request-{request}.json"))
 
 
 def _approve(approvals: Approvals) -> app_commands.Command[Any, ..., None]:

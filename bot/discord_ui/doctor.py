@@ -1,6 +1,5 @@
 """`/doctor`, `/restart` and `/export`, for the owner."""
 
-import io
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -8,7 +7,7 @@ import discord
 from discord import app_commands
 
 from bot import policy
-from bot.discord_ui.answering import Interaction, answer, defer, suggests_names, tell
+from bot.discord_ui.answering import Interaction, answer, cleaned, defer, suggests_names, tell, text_file
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.examining.apart import Examining
@@ -90,7 +89,9 @@ def _export(
             await tell(interaction, str(error))
             return
         again = f"`carina {kind} import` takes it in again."
-        await tell(interaction, again, file=discord.File(io.BytesIO(toml.encode()), filename=f"{kind}s.toml"))
+        if cleaned(interaction, toml) != toml:
+            again += f" Secrets in it are left out; `carina {kind} export` where I run writes them too."
+        await tell(interaction, again, file=text_file(interaction, toml, f"{kind}s.toml"))
 
     async def known(_interaction: Interaction) -> list[str]:
         return await names()

@@ -5,7 +5,6 @@ shown, so it works after a restart, and what was written meanwhile stays.
 """
 
 import functools
-import io
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Literal, TypeAlias
@@ -15,7 +14,7 @@ import structlog
 from discord import app_commands
 
 from bot.desk import Desk
-from bot.discord_ui.answering import suggests, suggests_names
+from bot.discord_ui.answering import cleaned, defer, suggests, suggests_names, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
@@ -32,7 +31,7 @@ Command: TypeAlias = app_commands.Command[Any, ..., None]
 Ask: TypeAlias = Callable[[Interaction], Awaitable[Asking]]
 Name: TypeAlias = app_commands.Range[str, 1, 100]
 
-_LONGEST = 1_900  # characters of an answer; what is longer goes into a file
+_FENCED = 1_880  # characters of an answer in a block of code; what is longer goes into a file
 _SHOWN = 15  # changes in one answer
 _FORM = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<name>.{1,70})", re.DOTALL)
 _FORM_NAME = 70  # characters of a name that fit behind that into 100
@@ -125,7 +124,7 @@ def _diff(remembering: Remembering, ask: Ask) -> Command:
     async def command(interaction: Interaction, label: Name, older: int, newer: int | None = None) -> None:
         async def text() -> str:
             found = diff_text(await remembering.diff(await ask(interaction), label, older, newer))
-            return f"```diff\n{found.replace('```', '` ` `')}\n```" if len(found) < _LONGEST - 20 else found
+            return f"```diff\n{found.replace('```', '` ` `')}\n```" if len(found) < _FENCED else found
 
         await _answer(interaction, text)
 
@@ -256,8 +255,9 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
         form = discord.ui.Modal(
             title="Edit a block", custom_id=f"carina:memory:edit:{row['version']}:{row['block']}", timeout=None
         )
+        text = cleaned(interaction, row["text"])
         field = discord.ui.TextInput[Any](
-            custom_id="text", style=discord.TextStyle.long, default=row["text"], max_length=longest, required=False
+            custom_id="text", style=discord.TextStyle.long, default=text, max_length=longest, required=False
         )
         form.add_item(discord.ui.Label(text="What it should say", component=field))
         form.stop()  # what is sent is heard by its id, also after a restart
@@ -275,20 +275,10 @@ async def _said(words: str) -> str:
 
 async def _answer(interaction: Interaction, work: Callable[[], Awaitable[str]]) -> None:
     """Tell Discord that an answer is coming, do it, and say what came of it; what was done stands in any case."""
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except REFUSED as reason:
-        _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
+    if not await defer(interaction):
         return
     try:
         text = await work()
     except (UserError, StoreError) as error:
         text = str(error)
-    more: dict[str, Any] = {}
-    if len(text) > _LONGEST:
-        more["file"] = discord.File(io.BytesIO(text.encode()), filename="memory.md")
-        text = f"{text[:_LONGEST]}\n(the whole of it is in the file)"
-    try:
-        await interaction.followup.send(text, ephemeral=True, **more)
-    except REFUSED as reason:
-        _log.warning("interaction_unanswered", reason=str(reason), hint="what was done stands")
+    await tell(interaction, text, file_name="memory.md")

@@ -12,7 +12,7 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.discord_ui.answering import Interaction, defer, tell
+from bot.discord_ui.answering import Interaction, cleaned, defer, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, Door, hear_form
 from bot.errors import UserError
@@ -221,7 +221,7 @@ async def _open_form(interaction: Interaction, why: Why, curious: Curious, ident
         title="Correct what I remember", custom_id=f"carina:why:text:{memory.id}:{mark(memory.text)}", timeout=None
     )
     field = discord.ui.TextInput[Any](
-        custom_id="text", style=discord.TextStyle.long, default=memory.text, max_length=LONGEST
+        custom_id="text", style=discord.TextStyle.long, default=cleaned(interaction, memory.text), max_length=LONGEST
     )
     form.add_item(discord.ui.Label(text="What it should say", component=field))
     form.stop()  # what is sent is heard by its id, also after a restart

@@ -1,5 +1,6 @@
 """discord.py's client, with its events heard synchronously and its commands synced only when they changed."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
@@ -41,7 +42,7 @@ class Commands:
     barred: Callable[[discord.Interaction[Any]], str] = lambda _interaction: ""
     """Words for somebody whose command, button or form is not to be answered; empty for everybody else."""
     cleaned: Callable[[Any], Any] = lambda data: data
-    """What somebody wrote into a command or form, without what must not be kept."""
+    """What somebody wrote into a command or form, or is shown in answer, without what must be neither kept nor said."""
 
 
 class PlainClient(discord.Client):
@@ -104,10 +105,25 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
 class _Tree(app_commands.CommandTree[Any]):
     """Commands that not everybody may give."""
 
-    own: Commands | None = None
+    def __init__(self, client: discord.Client, **options: Any) -> None:
+        super().__init__(client, **options)
+        self.own: Commands | None = None
+        self._answering: set[asyncio.Task[Any]] = set()
+
+    def cleaned(self, said: str) -> str:
+        """Words of an answer, without secrets."""
+        return said if self.own is None else str(self.own.cleaned(said))
+
+    async def answered(self, seconds: float) -> None:
+        """Wait until whoever gave a command, pressed or sent something has their answer, as long as that."""
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=seconds)
 
     async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
         """Asked before every command, menu and suggestion, and by whoever hears buttons and forms."""
+        if (task := asyncio.current_task()) is not None:
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
         if self.own is None:
             return True
         if not (words := self.own.barred(interaction)):
@@ -138,7 +154,7 @@ class _Tree(app_commands.CommandTree[Any]):
             log.warning("interaction_unanswered", reason=str(why))
 
 
-def plant(client: discord.Client, commands: Commands | None) -> Tree:
+def plant(client: discord.Client, commands: Commands | None) -> _Tree:
     """The tree of commands, usable in guilds, direct messages and where a person installed the bot."""
     tree = _Tree(
         client,

@@ -34,6 +34,8 @@ PRESENCE = call_point("discord.presence")
 LOGIN_SECONDS = 60.0
 PRESENCE_SECONDS = 10.0
 CLOSE_SECONDS = 5.0
+ANSWER_SECONDS = 10.0
+"""How long an end waits for commands that are being answered; cut off they look busy for a quarter of an hour."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 PRIVILEGED = frozenset({"members", "message_content"})
 WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
@@ -317,7 +319,8 @@ def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:
     return PRIVILEGED - granted
 
 
-async def _close(client: discord.Client, fetcher: Fetcher) -> None:
+async def _close(client: PlainClient | ShardedClient, fetcher: Fetcher) -> None:
+    await client.tree.answered(ANSWER_SECONDS)
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()

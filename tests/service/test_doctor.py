@@ -1,5 +1,6 @@
 """`carina doctor` and `restart`, `/doctor`, `/restart` and `/export`: the program as a process, over sockets."""
 
+import asyncio
 import json
 import tomllib
 from pathlib import Path
@@ -126,7 +127,10 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         t.configure(NO_MERGING, FULL.replace('"Carina"', '"Vega"'))
         assert "With `sure` I end" in (await t.olga.command("restart", None, t.general)).text
         assert "Only the owner may" in (await t.ana.command("restart", {"sure": True}, t.general)).text
-        assert "I finish what I am saying" in (await t.olga.command("restart", {"sure": True}, t.general)).text
+        asked = [t.olga.command("restart", {"sure": True}, t.general) for _ in range(5)]
+        told = await asyncio.gather(*asked, t.ana.command("memory list", None, t.general))
+        assert all("I finish what I am saying" in each.text for each in told[:-1])
+        assert "persona" in told[-1].text
         await t.service.logged("ready", front_end="discord", count=3, within=40)
         code, out, _ = await t.service.run("agent", "list", "--json")
         assert "Vega" in [each["agent"] for each in json.loads(out)]
@@ -156,4 +160,26 @@ async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: 
         assert taken["groups"][0]["name"] == "Main"
         assert [each.value for each in await t.olga.autocomplete("export agent", "name", "car")] == ["Carina"]
         assert "no agent" in (await t.olga.command("export agent", {"name": "Nobody"})).text
+        await t.service.stop()
+
+
+async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        block = f'[[agents.blocks]]\nlabel = "keys"\ndescription = "Keys"\ncontent = "The key is {t.server.token}."\n'
+        t.configure(
+            NO_MERGING, FULL.replace("You are", f"{t.server.token} is").replace("[[groups]]", f"{block}[[groups]]")
+        )
+        await t.service.start()
+        taken = await t.olga.command("export agent")
+        assert "Secrets in it are left out" in taken.text
+        assert taken.message is not None
+        (file,) = taken.message.attachments
+        written = t.server.world.files[file.id].data.decode()
+        assert 'system_prompt = "[secret] is Carina."' in written
+        assert t.server.token not in written
+        await t.ask(t.olga, t.olga.direct, "hello")
+        assert "The key is [secret]." in (await t.olga.command("memory show", {"label": "keys"})).text
+        form = await t.olga.command("memory edit", {"label": "keys"})
+        assert form.modal is not None
+        assert form.modal.inputs["text"]["value"] == "The key is [secret]."
         await t.service.stop()
