@@ -79,7 +79,8 @@ class Broker:
         """
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
-        found = grants.matching(tx, need, turn.agent, cards.parsed(asking.call.arguments), turn.scope.audience, now)
+        given = cards.given(asking.call.arguments, asking.bound)
+        found = grants.matching(tx, need, turn.agent, given, turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
         request = self._request(tx, asking, need, covers, now)
@@ -113,7 +114,7 @@ class Broker:
             arguments=asking.call.arguments,
             digest=requests.digest_of(asking.call.name, asking.call.arguments),
             covers=tuple(sorted(covers)),
-            pattern=cards.pattern(cards.parsed(asking.call.arguments), asking.bound),
+            pattern=dict(cards.given(asking.call.arguments, asking.bound).bound),
             reason=need.reason,
             place=turn.place,
             person=turn.person,
@@ -182,13 +183,14 @@ class Broker:
     def decision(self, rows: Rows, request: Request, source: str = "") -> str:
         """What was decided, by whom and when, in one line: for a place of that source, or without one for an agent."""
         said = requests.votes(rows, request.id)
-        last = said[-1] if said else None
+        refused = request.status is Status.DENIED  # one no decides, whoever said yes before
+        counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
         order = (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS)
         given = [vote.verdict for vote in said if vote.verdict is not Verdict.DENY]
         shortest = min(given, key=order.index) if given else None
-        who = cards.named(last.person, source) if last else "nobody"
-        if last and not source:
-            who = self._called(last.person, request)
+        people = [vote.person for vote in counted]
+        called = [cards.named(each, source) if source else self._called(each, request) for each in people]
+        who = " and ".join(dict.fromkeys(called)) or "nobody"
         return cards.ruling(request, who, shortest, request.decided_at or request.created_at)
 
     def _called(self, person: PersonId, request: Request) -> str:

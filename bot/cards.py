@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memory.grants import Given
 from memory.ids import PersonId
 from memory.requests import Request, Status, Verdict
 
 _INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
+_NAMED = 40  # characters of an argument that a lasting yes fixes
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories that can hide or reorder what is read: written out as escapes."""
 
@@ -56,10 +58,26 @@ def card(request: Request, origin: Origin, *, may_read: bool) -> Card:
     if may_read:
         lines.append(f"Exactly this will run:\n```json\n{shown}\n```")
         lines += ["The whole of it is in the file."] if attached else []
+        lines += [] if request.once_only else [_lasting(request)]
     else:
         lines.append("The arguments come from a direct message and are not shown to anybody else.")
     lines.append(f"-# request {request.id}")
     return Card("\n".join(lines), attached if may_read else "")
+
+
+def _lasting(request: Request) -> str:
+    """What is allowed besides by whoever says yes for longer: often more than the call that is shown."""
+    free = [name for name in parsed(request.arguments) if name not in request.pattern]
+    if not free:
+        return f"*For 1 hour* and *Always* are for calls of `{request.tool}` with these arguments."
+    bound = ", ".join(f"{name} {_short(value)}" for name, value in request.pattern.items())
+    which = f"every call of `{request.tool}`{f' with {bound}' if bound else ''}"
+    return f"*For 1 hour* and *Always* are for {which}, whatever its {' and '.join(map(_plain, free))}."
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return f"`{''.join(map(_visible, text[:_NAMED]))}{'…' * (len(text) > _NAMED)}`"
 
 
 def exactly(arguments: str) -> str:
@@ -126,9 +144,10 @@ def waiting(request: Request) -> str:
     )
 
 
-def pattern(arguments: dict[str, Any], bound: tuple[str, ...] | None) -> dict[str, Any]:
-    """What a lasting yes fixes of the arguments: those that the tool names, or all."""
-    return arguments if bound is None else {name: arguments[name] for name in bound if name in arguments}
+def given(arguments: str, bound: tuple[str, ...] | None) -> Given:
+    """The arguments of a call, and which of them a lasting yes fixes: those that the tool names, or all."""
+    every = parsed(arguments)
+    return Given(every, every if bound is None else {name: every[name] for name in bound if name in every})
 
 
 def parsed(arguments: str) -> dict[str, Any]:

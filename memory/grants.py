@@ -20,7 +20,7 @@ from memory.requests import Kind, Need, Request
 
 @dataclass(frozen=True)
 class Grant:
-    """`pattern` holds arguments that a call must have, with their values; others are free."""
+    """`pattern` holds arguments that a call must have, with their values; see `covers` for the others."""
 
     id: GrantId
     kind: Kind
@@ -32,6 +32,14 @@ class Grant:
     request: RequestId | None
     created_at: datetime
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of a call; `bound` are those among them that a lasting yes to it fixes."""
+
+    all: Mapping[str, Any]
+    bound: Mapping[str, Any]
 
 
 def add(tx: Tx, request: Request, by: PersonId, now: datetime, until: datetime | None) -> Grant:
@@ -69,19 +77,23 @@ def give(tx: Tx, grant: Grant) -> None:
     tx.insert("permission_grants", values)
 
 
-def matching(
-    rows: Rows, need: Need, agent: AgentId, arguments: Mapping[str, Any], audience: Audience, now: datetime
-) -> Grant | None:
+def matching(rows: Rows, need: Need, agent: AgentId, given: Given, audience: Audience, now: datetime) -> Grant | None:
     """A grant that covers this call: same thing, same agent, fitting arguments, words of the same audience."""
     sql = """SELECT * FROM permission_grants WHERE scope = ? AND subject = ? AND agent_id = ? AND audience = ?
              AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY id"""
     found = map(_grant, rows.all(sql, (need.kind, need.subject, agent, audience, to_text(now))))
-    return next((grant for grant in found if fits(grant.pattern, arguments)), None)
+    return next((grant for grant in found if covers(grant, given)), None)
 
 
-def fits(pattern: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
-    """Whether the arguments have everything that the pattern asks for."""
-    return all(name in arguments and arguments[name] == value for name, value in pattern.items())
+def covers(grant: Grant, given: Given) -> bool:
+    """Whether a grant is for such arguments.
+
+    Who answered a question saw one call: what that left out is fixed as well. Who gave a grant unasked named what a
+    call must have.
+    """
+    if grant.request is not None:
+        return dict(grant.pattern) == dict(given.bound)
+    return all(name in given.all and given.all[name] == value for name, value in grant.pattern.items())
 
 
 def standing(rows: Rows, now: datetime) -> list[Grant]:

@@ -174,7 +174,9 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
         assert await strokes(service) == 0
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
         assert card.buttons is not None
-        await answer(service, request, Verdict.HOUR, Approver(EVA.id, "Eva"))
+        service.clock.forward(1)
+        last = await answer(service, request, Verdict.HOUR, Approver(EVA.id, "Eva"))
+        assert last.words.startswith("Allowed for 1 hour by <@olga> and <@eva>, ")
         assert await strokes(service) == 1
         (until,) = await service.column("SELECT expires_at FROM permission_grants")
         assert until is not None  # the shorter of the two
@@ -213,6 +215,34 @@ async def test_a_grant_holds_for_what_it_is_bound_to_until_it_ends(tmp_path: Pat
         service.model.replies.extend([says("", ring("late")), says("Waits.")])
         await service.heard(said("again", 5))
         assert await strokes(service) == 2  # the hour is over
+
+
+@pytest.mark.parametrize("bound", [("times",), None])
+async def test_a_grant_is_not_for_what_the_call_that_was_shown_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, ...] | None
+) -> None:
+    """A call without any argument, allowed for good, allows no call with one."""
+    monkeypatch.setattr(Bell, "caution", Caution(trusted=Trust.OWNER, bound=bound))
+    setting = ringing()
+    setting.model = ScriptedModel(says("", call("bell")), says("It waits for Olga."), says("Rung."))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.ALWAYS)
+        service.model.replies.extend([says("", call("bell", "again")), says("Again.")])
+        await service.heard(said("again", 2))
+        assert await strokes(service) == 2
+        service.model.replies.extend([says("", ring("more", times=9)), says("Waits.")])
+        await service.heard(said("nine times", 3))
+        assert await strokes(service) == 2
+
+
+async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.model = ScriptedModel(says("", ring(times=1, note="softly")), says("It waits for Olga."), says("Rung."))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        assert "*Always* are for every call of `bell` with times `1`, whatever its note." in card.text
 
 
 async def test_always_holds_until_it_is_revoked(tmp_path: Path) -> None:
