@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 
+from bot.config.approvals import approval_problems
 from bot.config.bluesky import BlueskySettings, check_handle
 from bot.config.dotenv import read_dotenv
 from bot.config.dreams import Dreams
@@ -204,6 +205,7 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
     if environment and settings:
         config = _compose(environment, settings, (home, path), given)
         problems += [*problems_of(config), *_check_bluesky(config), *_check_embedding(config), *_check_mcp(config)]
+        problems += approval_problems(path.name, config.approvals, config.discord.admins, config.discord_owner)
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))

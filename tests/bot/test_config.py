@@ -226,6 +226,15 @@ def test_what_may_be_left_empty_is_one_problem(tmp_path: Path) -> None:
     assert 'found "foo:bar"; expected "offline" or "provider:model"' in text
 
 
+def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -> None:
+    admins = '[approvals]\nquorum = 3\n[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
+    assert loaded(tmp_path, admins).approvals.quorum == 3
+    text = problems(tmp_path, {"DISCORD_OWNER_ID": "1234567890123456"}, toml=admins)
+    assert "carina.toml: approvals.quorum: found 3, and you and discord.admins are 2; expected at most" in text
+    roles = 'roles = { "3234567890123456" = ["4234567890123456"] }\n'
+    assert loaded(tmp_path, admins + roles, {"DISCORD_OWNER_ID": "1234567890123456"}).approvals.quorum == 3
+
+
 def test_every_type_has_the_article_that_its_name_takes() -> None:
     found = []
     for kind in get_args(ErrorType):
