@@ -4,6 +4,7 @@ from datetime import datetime
 
 from bot.notices import Notices
 from memory import agents, inbox
+from memory.audience import OWNER
 from memory.database import Tx
 from memory.ids import AgentId, GroupId
 from memory.inbox import InRow
@@ -26,7 +27,9 @@ def unattended(tx: Tx, rows: list[InRow], notices: Notices, now: datetime) -> bo
         f"Nobody answers in {rows[0].place}: every agent of the group {group.name} is archived or "
         "hibernated. `carina agent restore NAME` or `wake NAME` brings one back; `/route` lets another group answer."
     )
-    here = rows[0].place == notices.place  # who asks where notices are said is told each time
+    if rows[0].audience == OWNER:  # the owner asks, and is told there, each time
+        notices = Notices(rows[0].place, rows[0].source)
+    here = rows[0].place == notices.place
     key = str(rows[0].id) if here else f"{rows[0].place}/{now:%Y-%m-%d}"
     notices.tell_owner(tx, f"unattended/{group.id}/{key}", text, now)
     return True
