@@ -64,7 +64,8 @@ async def _examine(config: Config, *, as_json: bool) -> None:
     if as_json:
         print_data([asdict(each) for each in found])
     else:
-        print_lines([f"{counts[State.PROBLEM]} problems, {counts[State.DOUBT]} to look at."])
+        problems = "1 problem" if counts[State.PROBLEM] == 1 else f"{counts[State.PROBLEM]} problems"
+        print_lines([f"{problems}, {counts[State.DOUBT]} to look at."])
     if counts[State.PROBLEM]:
         raise typer.Exit(1)
 

@@ -1,8 +1,10 @@
 """Everything that the service stands on, looked at part by part."""
 
 import importlib
+import tempfile
 from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from bot.config import Config
@@ -67,16 +69,24 @@ async def _bluesky(config: Config, ask: Ask | None) -> list[Finding]:
         if ask is not None:
             found = await ask("bluesky.status")
         else:
-            module = importlib.import_module("bot.bluesky")  # loads the library
-            found = await module.standing_alone(config, "bluesky.status", {})
+            found = await _bluesky_alone(config)
     except UserError as error:
-        return [Finding("Bluesky", State.PROBLEM, str(error))]
+        remedy = "see to the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"
+        return [Finding("Bluesky", State.PROBLEM, str(error), remedy)]
     listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
     if not found["labelled"]:
         listed.append(
             Finding("Bluesky", State.DOUBT, "it is not labelled as a bot", "`carina bluesky setup` does that")
         )
     return listed
+
+
+async def _bluesky_alone(config: Config) -> Any:
+    """By a session of its own; before the first start that is kept nowhere. Raises UserError."""
+    module = importlib.import_module("bot.bluesky")  # loads the library
+    with tempfile.TemporaryDirectory(prefix="carina-") as elsewhere:
+        home = config.home if config.home.exists() else Path(elsewhere)
+        return await module.standing_alone(config.model_copy(update={"home": home}), "bluesky.status", {})
 
 
 async def _clock(config: Config) -> list[Finding]:

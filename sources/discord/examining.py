@@ -24,21 +24,21 @@ address = f"{Route.BASE}/gateway"
 
 async def examine(token: SecretStr, owner: str) -> list[Finding]:
     """Ask Discord about the account, without taking its place at the gateway."""
-    client = discord.Client(intents=discord.Intents.none())
+    client = discord.Client(intents=discord.Intents(guilds=True))  # without guilds discord.py warns; none are heard
     try:
         await outside(_ASK, client.login(token.get_secret_value()), _SECONDS)
+        return await _account(client, owner)
     except discord.LoginFailure:
         remedy = f"make a new token at {_PORTAL} (Bot, Reset Token) and set DISCORD_TOKEN"
         return [Finding("Discord", State.PROBLEM, "Discord refuses the token", remedy)]
     except REFUSED as why:
-        words = f"it cannot be reached: {str(why) or type(why).__name__}"
-        return [Finding("Discord", State.PROBLEM, words, "see to the network, and https://discordstatus.com")]
-    try:
-        return await _account(client, owner)
-    except REFUSED as why:
+        if client.user is None:
+            words = f"it cannot be reached: {str(why) or type(why).__name__}"
+            return [Finding("Discord", State.PROBLEM, words, "see to the network, and https://discordstatus.com")]
         words = f"it stopped answering: {str(why) or type(why).__name__}"
         return [Finding("Discord", State.PROBLEM, words, "try again; see https://discordstatus.com")]
     finally:
+        await client.http.close()  # also where the login failed, when discord.py does not count the client as open
         await client.close()
 
 

@@ -1,6 +1,7 @@
 """`carina doctor` and `restart`, `/doctor`, `/restart` and `/export`: the program as a process, over sockets."""
 
 import asyncio
+import itertools
 import json
 import tomllib
 from pathlib import Path
@@ -135,6 +136,21 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         code, out, _ = await t.service.run("agent", "list", "--json")
         assert "Vega" in [each["agent"] for each in json.loads(out)]
         await t.service.stop()
+
+
+async def test_before_the_first_start_without_a_network_it_says_what_to_do_and_makes_nothing(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        account = {"BLUESKY_HANDLE": "carina.test", "BLUESKY_APP_PASSWORD": "abcd-efgh-ijkl-mnop"}
+        t.service.environment |= {**account, "BLUESKY_SERVICE": "http://127.0.0.1:9"}
+        await t.server.faults.refuse_rest()
+        code, out, error = await t.service.run("doctor")
+        await t.server.faults.accept_rest()
+        assert (code, error) == (1, "")
+        lines = out.splitlines()
+        told = {line.split(": ")[0]: after for line, after in itertools.pairwise(lines)}
+        assert told["PROBLEM  Discord"].strip().startswith("-> see to the network")
+        assert told["PROBLEM  Bluesky"].strip().startswith("-> see to the network")
+        assert not t.service.home.exists()
 
 
 async def test_without_a_service_there_is_nothing_to_start_again(tmp_path: Path) -> None:
