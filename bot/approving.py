@@ -1,7 +1,7 @@
 """Answering requests: what every door calls (buttons, commands, the terminal, the control socket)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -118,6 +118,11 @@ class Approvals:
         async with self.constellations.use(self.house) as database:
             return await database.read(lambda rows: grants.standing(rows, self.clock()))
 
+    async def shown(self, found: Sequence[Grant]) -> list[dict[str, Any]]:
+        """Lasting permissions by names, as plain data; for those who may see them."""
+        async with self.constellations.use(self.house) as database:
+            return await database.read(lambda rows: [grant_data(rows, each) for each in found])
+
     async def revoke(self, grant: int, who: Approver) -> Grant:
         """End a lasting permission. Raises UserError."""
         self._check(who, Action.REVOKE)
@@ -163,13 +168,9 @@ class Approvals:
     async def owner_list(self) -> dict[str, Any]:
         """The requests that wait for the owner, and every grant."""
         waiting, held = await self.waiting(_OWNER), await self.standing(_OWNER)
-
-        def read(rows: Rows) -> dict[str, Any]:
-            asked = [request_data(rows, each) for each in waiting]
-            return {"requests": asked, "grants": [grant_data(rows, each) for each in held]}
-
         async with self.constellations.use(self.house) as database:
-            return await database.read(read)
+            asked = await database.read(lambda rows: [request_data(rows, each) for each in waiting])
+        return {"requests": asked, "grants": await self.shown(held)}
 
     async def owner_show(self, request: int) -> dict[str, Any]:
         """One request with its arguments."""
@@ -185,9 +186,8 @@ class Approvals:
 
     async def owner_revoke(self, grant: int) -> dict[str, Any]:
         """End a grant."""
-        ended = await self.revoke(grant, _OWNER)
-        async with self.constellations.use(self.house) as database:
-            return await database.read(lambda rows: grant_data(rows, ended))
+        (ended,) = await self.shown([await self.revoke(grant, _OWNER)])
+        return ended
 
     async def owner_audit(self, limit: int = 100) -> list[dict[str, Any]]:
         """The record, newest first."""

@@ -1,7 +1,7 @@
 """Approvals on Discord: the buttons of cards, `/approve`, `/deny`, `/permits`. All answers are seen by one person."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import discord
@@ -13,8 +13,8 @@ from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door
 from bot.errors import UserError
 from bot.policy import Approver
-from memory.grants import Grant
-from memory.requests import Request, Verdict
+from memory.clock import from_text
+from memory.requests import Request, Status, Verdict
 from sources.discord.buttons import PATTERN
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
@@ -108,10 +108,14 @@ def _deny(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
 
 def _waiting(approvals: Approvals) -> Suggest:
     async def waiting(interaction: Interaction) -> Iterable[tuple[str, str]]:
-        found = await approvals.waiting(approver_of(interaction, "command"))
-        return ((str(each.id), _line(each)) for each in found)
+        return ((str(each.id), _line(each)) for each in await _open(approvals, approver_of(interaction, "command")))
 
     return waiting
+
+
+async def _open(approvals: Approvals, who: Approver) -> list[Request]:
+    """What can still be answered; what was allowed and is not carried out yet cannot."""
+    return [each for each in await approvals.waiting(who) if each.status is Status.WAITING]
 
 
 async def _answer(interaction: Interaction, approvals: Approvals, request: str, verdict: Verdict) -> None:
@@ -130,14 +134,14 @@ def _list(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
         if not await defer(interaction):
             return
         who = approver_of(interaction, "command")
-        lines = [f"- `{each.id}` {_line(each)}" for each in await approvals.waiting(who)]
+        lines = [f"- `{each.id}` {_line(each)}" for each in await _open(approvals, who)]
         text = "\n".join(["**Waiting for you**", *(lines or ["nothing"])])
         try:
-            held = await approvals.standing(who)
+            held = await approvals.shown(await approvals.standing(who))
         except UserError:
             pass  # somebody who is asked now and then sees that, and no more
         else:
-            lines = ["\n**Allowed until revoked or over**", *map(_grant_line, held)]
+            lines = ["\n**Allowed until revoked or over**", *(f"- `{each['id']}` {_grant_line(each)}" for each in held)]
             text += "\n".join(lines if held else [*lines, "nothing"])
         await tell(interaction, text, file_name="permits.md")
 
@@ -153,15 +157,15 @@ def _revoke(approvals: Approvals) -> app_commands.Command[Any, ..., None]:
         try:
             if not permit.isdecimal():
                 raise UserError("A permission is named by its number; `/permits list` shows them.")
-            gone = await approvals.revoke(int(permit), approver_of(interaction, "command"))
+            (gone,) = await approvals.shown([await approvals.revoke(int(permit), approver_of(interaction, "command"))])
         except UserError as error:
             await tell(interaction, str(error))
             return
-        await tell(interaction, f"Ended: {_grant_line(gone)}")
+        await tell(interaction, f"Ended: `{gone['id']}` {_grant_line(gone)}")
 
     async def standing(interaction: Interaction) -> Iterable[tuple[str, str]]:
-        found = await approvals.standing(approver_of(interaction, "command"))
-        return ((str(each.id), _grant_line(each)) for each in found)
+        found = await approvals.shown(await approvals.standing(approver_of(interaction, "command")))
+        return ((each["id"], _grant_line(each)) for each in found)
 
     suggests(command, "permit", standing)
     return command
@@ -171,7 +175,9 @@ def _line(request: Request) -> str:
     return f"{request.tool}: {request.reason}"
 
 
-def _grant_line(grant: Grant) -> str:
-    until = "until revoked" if grant.expires_at is None else f"until {grant.expires_at:%Y-%m-%d %H:%M} UTC"
-    bound = ", ".join(f"{name}={value!r}" for name, value in grant.pattern.items())
-    return f"`{grant.id}` {grant.subject} ({bound}) {until}"
+def _grant_line(grant: Mapping[str, Any]) -> str:
+    """What an agent may do, for whose ears, until when, and who said so."""
+    bound = ", ".join(f"{name}={value!r}" for name, value in grant["arguments"].items()) or "any arguments"
+    until = "until revoked" if grant["until"] is None else f"until {from_text(grant['until']):%Y-%m-%d %H:%M} UTC"
+    what = f"{grant['agent']}: {grant['subject']} ({bound})"
+    return f"{what}, {until}, for what {grant['audience']} hears; by {grant['by'] or 'somebody who was erased'}"

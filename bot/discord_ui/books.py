@@ -100,7 +100,8 @@ async def _granted(granting: Granting, wanted: Wanted, who: Approver) -> str:
     grant = await granting.give(wanted, who)
     until = "until it is revoked" if grant.expires_at is None else f"until {grant.expires_at:%Y-%m-%d %H:%M} UTC"
     bound = ", ".join(f"{name}={value!r}" for name, value in grant.pattern.items()) or "any arguments"
-    return f"Allowed, for what {grant.audience} hears: `{grant.id}` {grant.subject} ({bound}) {until}."
+    what = wanted.tool or f"writing block {wanted.block}"
+    return f"Allowed, for what {grant.audience} hears: `{grant.id}` {what} ({bound}) {until}."
 
 
 def _heard_here(interaction: Interaction, settings: DiscordSettings) -> Audience:

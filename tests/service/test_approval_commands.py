@@ -94,8 +94,8 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Town) -> None:
     assert "Allowed for 1 hour" in card.text
     listed = await t.olga.command("permits list")
     assert listed.ephemeral
-    assert "recall (operation='insert')" in listed.text  # what the tool says a lasting yes is bound to
-    assert "UTC" in listed.text
+    assert "Carina: recall (operation='insert'), until " in listed.text  # what the tool says it is bound to
+    assert f"discord:{t.olga.id}" in listed.text.splitlines()[-1], "who allowed it"
     assert "nothing" in listed.text.splitlines()[1], "it waits no more"
 
     t.model.script(Calls(keep(content)), Answer("At once."))
@@ -107,7 +107,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Town) -> None:
     refused(await t.ana.command("permits revoke", {"permit": choice.value}, channel), "Only an admin may")
     assert choice.value not in (await t.ana.command("permits list", channel=channel)).text
     ended = await t.olga.command("permits revoke", {"permit": choice.value})
-    assert ended.text.startswith(f"Ended: `{choice.value}` recall")
+    assert ended.text.startswith(f"Ended: `{choice.value}` Carina: recall")
     refused(await t.olga.command("permits revoke", {"permit": choice.value}), "no lasting permission")
     refused(await t.olga.command("permits revoke", {"permit": "9" * 20}), "no lasting permission")
     assert (await t.olga.command("permits list")).text.count("nothing") == 2
