@@ -47,6 +47,7 @@ class Action(StrEnum):
     COST = "see what models cost"
     BUDGET = "set what may be spent on models"
     STEER = "say how a channel is heard and who answers there"
+    SLEEP = "let agents sleep and wake them"
     SOURCES = "pause a source and resume it"
     BACKUP = "make backups and see them"
     AGENDA = "keep tasks, reminders and quiet hours of their own"
@@ -86,6 +87,7 @@ _LEAST = {
     Action.COST: Standing.ADMIN,
     Action.BUDGET: Standing.OWNER,
     Action.STEER: Standing.ADMIN,
+    Action.SLEEP: Standing.ADMIN,
     Action.SOURCES: Standing.OWNER,
     Action.BACKUP: Standing.OWNER,
     Action.AGENDA: Standing.PERSON,

@@ -176,7 +176,7 @@ class Staff:
 
     async def sleep_by(self, who: Approver, name: str, *, awake: bool) -> str:
         """The same by somebody in charge. Raises UserError."""
-        policy.require(self.approvals.people, who, Action.STEER)
+        policy.require(self.approvals.people, who, Action.SLEEP)
         (done,) = await (self.wake(name) if awake else self.hibernate(name))
         return f"{done['agent']} {done['did']}."
 

@@ -20,13 +20,14 @@ RIGHTS: dict[Action, str] = {
     Action.PEOPLE: "pair approve, pair list, pair revoke, people allow, people deny, people forget, people list",
     Action.COORDINATE: "coord assign, coord complete, coord handoff, coord note",
     Action.STEER: "mode channel, route",
+    Action.SLEEP: "agent hibernate, agent wake",
     Action.SOURCES: "source pause, source resume",
     Action.EXAMINE: "doctor",
     Action.RESTART: "restart",
     Action.EXPORT: "export agent, export group",
     Action.BACKUP: "backup create, backup list",
     Action.UNDO_NIGHT: "summary undo-night",
-    Action.JOBS: "job list, job run, job pause, job resume, dream run, agent hibernate, agent wake",
+    Action.JOBS: "job list, job run, job pause, job resume, dream run",
     Action.HALT: "halt now, halt release",
     Action.INBOX: "inbox list, inbox retry",
     Action.OUTBOX: "outbox list, outbox retry, outbox drop",
@@ -90,6 +91,7 @@ async def test_every_command_takes_the_right_that_the_policy_gives_it(tmp_path: 
                 who = Approver(PersonId(f"discord:{person.id}"), roles=frozenset(roles))
                 refused = answered.text.startswith(REFUSED)
                 assert refused is not may(people, who, action), (name, person, answered.text)
+                assert not refused or action is Action.STATUS or action.value in answered.text, "says another right"
                 assert answered.ephemeral
         await t.service.stop()
 
