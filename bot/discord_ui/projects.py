@@ -1,12 +1,14 @@
 """`/project`: what was learned from projects, as far as the asker may know it here; only they see the answer."""
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import discord
 from discord import app_commands
 
-from bot.discord_ui.answering import Interaction, answer, defer
+from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of
+from bot.knowing import project_line
 from bot.projects import Projects, numbered
 from memory.audience import Trust
 from memory.projects import LONGEST, LONGEST_TECH, Learning
@@ -76,7 +78,7 @@ def _add_rating(group: app_commands.Group, projects: Projects, settings: Discord
 def _add_listing(group: app_commands.Group, projects: Projects, settings: DiscordSettings) -> None:
     async def words(interaction: Interaction) -> str:
         found = await projects.listing(await asker_of(interaction, settings))
-        lines = [f"- {discord.utils.escape_markdown(numbered(each)[2:])}" for each in found]
+        lines = [f"- {discord.utils.escape_markdown(project_line(each)[2:])} `{each.id}`" for each in found]
         return "\n".join(lines) or "Nothing was learned from projects that you may know here."
 
     @group.command(name="list", description="What was learned from projects that you may know here")
@@ -90,6 +92,12 @@ def _add_listing(group: app_commands.Group, projects: Projects, settings: Discor
         if await defer(interaction):
             who = approver_of(interaction, "command")
             await answer(interaction, projects.forget(await asker_of(interaction, settings), who, which))
+
+    async def known(interaction: Interaction) -> Iterable[tuple[str, str]]:
+        found = await projects.listing(await asker_of(interaction, settings))
+        return ((str(each.id), project_line(each)[2:]) for each in found)
+
+    suggests(forget, "which", known)
 
 
 def _trust(interaction: Interaction, settings: DiscordSettings) -> Trust:

@@ -29,6 +29,10 @@ async def test_a_project_is_done_rated_and_shown_to_the_agent_in_later_turns(tmp
         assert "weak in the last projects, do better: visual" in prompt
         listed = (await t.olga.command("project list")).text
         assert "A game of snake" in listed
+        assert f" `{counted['id']}`" in listed
+        offered = await t.olga.autocomplete("project forget", "which", "empty list")
+        assert counted["id"] in [each.value for each in offered]
+        assert await t.ana.autocomplete("project forget", "which", "snake", t.general) == []
         assert "snake" not in (await t.ana.command("project list", None, t.general)).text
         refused(await t.ana.command("project forget", {"which": counted["id"]}), "nothing of the number")
         code, out, _ = await t.service.run("project", "forget", counted["id"])
