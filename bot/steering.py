@@ -40,11 +40,11 @@ class Origin:
     at: str
     setting: Setting | None = None
 
-    def words(self) -> str:
-        """For a person, after the value."""
+    def words(self, person: str, place: str) -> str:
+        """For a person, after the value; by the names that who decided and the level have where it is said."""
         if self.setting is not None:
-            return f"by command of {self.setting.by}, {self.setting.at:%Y-%m-%d %H:%M} UTC, for {self.at}"
-        return f"by the configuration, for {self.at}" if self.at else "by default"
+            return f"by command of {person}, {self.setting.at:%Y-%m-%d %H:%M} UTC, for {place}"
+        return f"by the configuration, for {place}" if self.at else "by default"
 
 
 @dataclass

@@ -6,11 +6,12 @@ from typing import Any, Literal, TypeAlias
 import discord
 from discord import app_commands
 
+from bot.cards import named
 from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.policy import Approver
-from bot.steering import Steering
+from bot.steering import Origin, Steering
 from sources.discord.places import NAME, Spot, bindings_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 
@@ -102,7 +103,16 @@ async def _moded(
     configured = {f"{NAME}:{one}": str(each) for one, each in settings.modes.items()}
     chain = tuple(f"{NAME}:{one}" for one in spot.chain)
     found = steering.origin("mode", chain, configured, str(settings.default_mode))
-    return f"{done}Here it is **{found.value}**: {_SAYS[Mode(found.value)]} ({found.words()})."
+    return f"{done}Here it is **{found.value}**: {_SAYS[Mode(found.value)]} ({_origin(found, spot)})."
+
+
+def _origin(found: Origin, spot: Spot) -> str:
+    """Who decided it and for which level, as Discord shows persons and channels."""
+    person = named(found.setting.by, NAME) if found.setting is not None else ""
+    level = found.at.rpartition(":")[2]
+    if level == str(spot.guild):
+        return found.words(person, "this server")
+    return found.words(person, f"<#{level}>" if level.isdecimal() else found.at)
 
 
 def _level(spot: Spot, reach: Reach) -> int:
@@ -147,7 +157,7 @@ async def _routed(steering: Steering, where: tuple[Spot, Reach], group: str | No
         done = f"{await steering.route(level, None if group == _CONFIGURED else group, who)} "
     found = steering.group_origin(bindings)
     name = next((each.name for each in await steering.groups() if each.id == found.value), found.value)
-    return f"{done}**{discord.utils.escape_markdown(name)}** answers here ({found.words()})."
+    return f"{done}**{discord.utils.escape_markdown(name)}** answers here ({_origin(found, spot)})."
 
 
 def _sources(steering: Steering) -> Command:

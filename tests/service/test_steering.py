@@ -51,7 +51,8 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> No
         assert "by default" in seen.text
         refused(await t.ana.command("mode channel", {"mode": "open"}, side), "Only an admin may")
         done = await t.olga.command("mode channel", {"mode": "open"}, side)
-        assert f"by command of discord:{t.olga.id}" in done.text
+        assert f"by command of <@{t.olga.id}>" in done.text
+        assert done.text.endswith(f"for <#{side.id}>).")
         t.model.script(Answer("I hear you."))
         assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
         await t.service.kill()
