@@ -156,7 +156,7 @@ class Broker:
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
         selves = self.terms.people.selves(who.person)
-        if any(vote.person in selves for vote in requests.votes(tx, request.id)):
+        if verdict is not Verdict.DENY and any(vote.person in selves for vote in requests.votes(tx, request.id)):
             return Ruling("You have answered this already; more of you are needed.", counted=False, request=request)
         requests.vote(tx, request, who.person, verdict, now)
         request = _again(tx, request)

@@ -234,10 +234,12 @@ def votes(rows: Rows, identifier: RequestId) -> list[Vote]:
 
 
 def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: datetime) -> Status:
-    """Count one approver's word; gives how the request stands then. A person's first word stays.
+    """Count one approver's word; gives how the request stands then. A person's yes stays until they say no.
 
     A no decides at once; a yes when as many persons as `quorum` have given one.
     """
+    if verdict is Verdict.DENY:
+        tx.run("DELETE FROM permission_votes WHERE request_id = ? AND person_id = ?", (request.id, person))
     said: dict[str, Value] = {"request_id": request.id, "person_id": person, "verdict": verdict, "at": to_text(now)}
     tx.insert("permission_votes", {**said, "audience": request.hearers.audience}, ignore=True)
     given = [each.verdict for each in votes(tx, request.id)]

@@ -182,6 +182,20 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
         assert until is not None  # the shorter of the two
 
 
+async def test_who_said_yes_can_say_no_while_more_are_needed(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        assert "more are needed" in (await answer(service, request)).words
+        taken_back = await answer(service, request, Verdict.DENY)
+        assert taken_back.counted
+        assert taken_back.words.startswith("Denied by <@olga>, ")
+        late = await answer(service, request, who=Approver(EVA.id, "Eva"))
+        assert (late.counted, await strokes(service)) == (False, 0)
+
+
 async def test_a_role_counts_in_its_own_guild_only(tmp_path: Path) -> None:
     setting = ringing()
     setting.terms = Terms(People((OLGA.id,), (role_identity(1, 7),)), (OWNERS_PLACE.id,), private_place)
