@@ -111,10 +111,10 @@ def examine_service(service: Service) -> list[Finding]:
         words = f"a database {service['unstored']}"
         found.append(Finding("database", State.PROBLEM, words, "make room on the disk, or end what locks the file"))
     if service["dead"]:
-        words = f"{service['dead']} messages were given up"
+        words = f"messages that were given up: {service['dead']}"
         found.append(Finding("inbox", State.DOUBT, words, "`carina inbox list --dead` shows them"))
     if service["failed"] or service["unknown"]:
-        words = f"{service['failed'] + service['unknown']} answers were not delivered, or nobody knows"
+        words = f"answers that were not delivered, or of which nobody knows: {service['failed'] + service['unknown']}"
         found.append(Finding("outbox", State.DOUBT, words, "`carina outbox list` shows them"))
     found += [Finding("memory", State.PROBLEM, words, "`carina memory verify`") for words in service["damage"]]
     for name, words in service["fronts"].items():

@@ -37,8 +37,13 @@ def test_a_sound_service() -> None:
     [
         ({"halted": "2026-11-22 12:00"}, "service", State.DOUBT, "everything is halted since 2026-11-22 12:00"),
         ({"unstored": "takes no writes"}, "database", State.PROBLEM, "a database takes no writes"),
-        ({"dead": 2}, "inbox", State.DOUBT, "2 messages were given up"),
-        ({"failed": 1, "unknown": 2}, "outbox", State.DOUBT, "3 answers were not delivered, or nobody knows"),
+        ({"dead": 2}, "inbox", State.DOUBT, "messages that were given up: 2"),
+        (
+            {"failed": 1, "unknown": 2},
+            "outbox",
+            State.DOUBT,
+            "answers that were not delivered, or of which nobody knows: 3",
+        ),
         ({"damage": ["block persona"]}, "memory", State.PROBLEM, "block persona"),
         ({"fronts": {"discord": "not connected"}}, "service on discord", State.DOUBT, "not connected"),
     ],
