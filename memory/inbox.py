@@ -18,6 +18,7 @@ from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.following import follow_edit, forget_derived
 from memory.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.many import many
 
 
 class Status(StrEnum):
@@ -306,7 +307,7 @@ def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
     """Messages of a place that no finished turn has answered yet and some turn will."""
     sql = """SELECT message_id FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed')
              AND message_id IS NOT NULL"""
-    return {MessageId(row["message_id"]) for row in rows.all(sql, (place_id,))}
+    return {MessageId(message) for (message,) in many(rows, "message_id", sql, (place_id,))}
 
 
 def get(rows: Rows, identifier: InboxId) -> InRow | None:

@@ -5,9 +5,10 @@ only through a scope. Functions that take a `Tx` write and are composed by their
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memory import turns
@@ -16,6 +17,7 @@ from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value
 from memory.fulltext import date_words, index_text, storable
 from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.many import many
 
 Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
 
@@ -234,12 +236,14 @@ def conversation(
     Archived ones are left out. Deleted ones are there, empty: a tool call needs its result's row.
     """
     condition, parameters = scope.sql("audience")
-    found = rows.all(
+    found = many(
+        rows,
+        COLUMNS,
         f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id < ? AND is_archived = 0 AND {condition} "
         "ORDER BY id DESC LIMIT ?",
         (place, _NEWEST if before is None else before, *parameters, max(limit, 0)),
     )
-    return [to_message(row) for row in reversed(found)]
+    return sorted(map(to_message, found), key=attrgetter("id"))
 
 
 def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
@@ -341,7 +345,7 @@ def erase_person(tx: Tx, person: PersonId) -> int:
     return erased
 
 
-def to_message(row: Row) -> Message:
+def to_message(row: Row | Sequence[Any]) -> Message:
     """A row of `COLUMNS` as a message; by position, as a prompt reads hundreds."""
     *plain, metadata, audience, trust, revision, edited, deleted, archived, created = row
     read = _NOTHING if metadata == "{}" else json.loads(metadata)

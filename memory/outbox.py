@@ -17,6 +17,7 @@ from memory.audience import Audience
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.ids import AgentId, MessageId, OutboxId, PersonId, PlaceId, TurnId, snowflakes
+from memory.many import many
 
 
 class Status(StrEnum):
@@ -100,8 +101,8 @@ def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
     # Two halves, as each has an index of its own: the outbox grows for ever.
     sql = """SELECT source, place_id FROM outbox WHERE status IN ('pending', 'sending')
         UNION SELECT source, place_id FROM outbox WHERE kind = 'preview' AND status IN ('sending', 'sent')
-          AND status = 'sent' ORDER BY place_id"""
-    return [(row["source"], PlaceId(row["place_id"])) for row in rows.all(sql)]
+          AND status = 'sent'"""
+    return sorted((source, PlaceId(place)) for source, place in many(rows, "source, place_id", sql))
 
 
 def get(rows: Rows, identifier: OutboxId) -> OutRow | None:
