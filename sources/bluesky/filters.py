@@ -89,7 +89,7 @@ def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:
 
 def vacates(thread: Thread, us: Us, filters: Filters) -> bool:
     """Whether nothing of a thread is heard: for an excluded person anywhere, or a word on the way to the post."""
-    if any(post.author.did in filters.exclude_dids for post in thread.posts):
+    if not filters.exclude_dids.isdisjoint({*thread.others, *(post.author.did for post in thread.posts)}):
         return True
     return any(excluded_word(post, filters) for post in (*thread.parents, thread.post) if post.author.did != us.did)
 

@@ -11,7 +11,8 @@ from sources.bluesky.keys import person_id
 from sources.bluesky.records import Account, Post, account, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
-from sources.bluesky.threads import DEPTH, PARENTS, person_profile, thread
+from sources.bluesky.threads import person_profile
+from sources.bluesky.whole import read_thread
 from sources.text import flatten, one_line
 
 _WORDS = 600
@@ -60,8 +61,7 @@ class BlueskyReader:
 
     async def thread(self, uri: str) -> Found:
         """A post with those that lead to it and its replies."""
-        asked = {"uri": uri, "depth": DEPTH, "parentHeight": PARENTS}
-        seen = thread(await self._session.query("app.bsky.feed.getPostThread", asked))
+        seen = await read_thread(self._session, uri, self._settings.filters)
         if seen is None:
             raise Refused(404, "NotFound", "the post was deleted, or cannot be seen by us")
         self._require(seen.post.author)

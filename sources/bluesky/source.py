@@ -29,8 +29,9 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.speaking import BlueskyEndpoint
 from sources.bluesky.subscribing import SUBSCRIBED, Subscription
-from sources.bluesky.threads import DEPTH, PARENTS, Thread, thread
+from sources.bluesky.threads import Thread
 from sources.bluesky.watching import Watched
+from sources.bluesky.whole import read_thread
 from sources.bluesky.wiring import Wiring
 from sources.recent import Recent
 
@@ -290,8 +291,7 @@ class BlueskySource:
     async def _give(self, found: Sequence[Notified], deliver: Deliver) -> list[Notified]:
         """Deliver posts of one thread, unless the thread as a whole says otherwise; gives what was delivered."""
         newest = found[-1].post
-        asked = {"uri": newest.uri, "depth": DEPTH, "parentHeight": PARENTS}
-        seen = thread(await self.session.query("app.bsky.feed.getPostThread", asked))
+        seen = await read_thread(self.session, newest.uri, self._settings.filters)
         if seen is None:
             await self._pass_over({each.id: Why.GONE for each in found})
             return []

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sources.bluesky.keys import author_of
 from sources.bluesky.records import Account, Post, account, post
 from sources.text import one_line
 
@@ -33,12 +34,16 @@ class Branch:
 
 @dataclass(frozen=True)
 class Thread:
-    """A post with the posts that lead to it, the first one first, and its replies. `cut` says that some are missing."""
+    """A post with the posts that lead to it, the first one first, and its replies. `cut` says that some are missing.
+
+    `others` are DIDs of who wrote in it besides, as far as is known: of posts that block, and of other branches.
+    """
 
     post: Post
     parents: tuple[Post, ...] = ()
     replies: tuple[Branch, ...] = ()
     cut: bool = False
+    others: frozenset[str] = frozenset()
 
     @property
     def below(self) -> list[Post]:
@@ -72,7 +77,23 @@ def thread(data: Mapping[str, Any]) -> Thread | None:
             break
         parents.append(one)
         above = above.get("parent")
-    return Thread(found, tuple(reversed(parents)), _branches(view), cut)
+    return Thread(found, tuple(reversed(parents)), _branches(view), cut, writers(data))
+
+
+def writers(data: Mapping[str, Any]) -> frozenset[str]:
+    """DIDs of everybody who wrote something that stands in an answer of getPostThread, also where it is hidden."""
+    found, left = set(), [data.get("thread")]
+    while left:
+        view = left.pop()
+        if not isinstance(view, dict):
+            continue
+        shown = view.get("post")
+        uri = shown.get("uri") if isinstance(shown, dict) else view.get("uri") if view.get("blocked") else None
+        if isinstance(uri, str):
+            found.add(author_of(uri))
+        replies = view.get("replies")
+        left += [view.get("parent"), *(replies if isinstance(replies, list) else ())]
+    return frozenset(found - {""})
 
 
 def _branches(view: Mapping[str, Any], depth: int = 0) -> tuple[Branch, ...]:

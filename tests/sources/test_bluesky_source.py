@@ -269,6 +269,26 @@ async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Gr
     assert "paused" in here.why
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Ground, blocks: bool) -> None:
+    eve = here.server.user("eve.test")
+    source = here.source({"exclude_dids": frozenset({eve.did})})
+    await here.look(source)
+    began = here.ana.post("what do you all think?")
+    beside = here.bob.post("hm", reply_to=began)
+    for number in range(8):
+        beside = here.bob.post(f"and {number}", reply_to=beside)
+    eve.post("Eve was here", reply_to=beside)
+    if blocks:
+        eve.blocks.add(here.bot.did)
+    here.mention("and you?", reply_to=began)
+    await here.look(source)
+    assert (here.heard, here.why) == ([], ["vacated"])
+    here.mention("elsewhere", reply_to=here.ana.post("without her"))
+    await here.look(source)
+    assert here.texts == ["elsewhere"]
+
+
 async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.bluesky.watching.EVERY", 0.0)
     source = here.source()
