@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from memory.audience import PUBLIC, Trust
@@ -17,10 +18,11 @@ from sources.text import flatten, sendable
 _MOST_LABEL = 100
 
 
-def place_of(thread: Thread) -> Place:
-    """A thread, which everybody can read."""
-    place = thread_place(thread.post.root.uri)
-    name = f"a thread of {thread.root.author.shown} on Bluesky"
+def place_of(thread: Thread, hidden: Callable[[Post], bool]) -> Place:
+    """A thread, which everybody can read; named after who began it, unless their posts are not shown."""
+    place, first = thread_place(thread.post.root.uri), thread.first
+    named = first is not None and (first is thread.post or not hidden(first))
+    name = f"a thread of {first.author.shown} on Bluesky" if first is not None and named else "a thread on Bluesky"
     return Place(place, PlaceKind.THREAD, PUBLIC, name=name, bindings=(place, NAME))
 
 
@@ -63,19 +65,25 @@ def as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
 
 
 def notifications(
-    posts: Sequence[Post], thread: Thread, us: Us, settings: BlueskySettings, *, short: bool = False
+    posts: Sequence[Post],
+    thread: Thread,
+    us: Us,
+    settings: BlueskySettings,
+    known: Callable[[Post], bool] = lambda _post: False,
 ) -> list[Notification]:
     """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all.
 
     A post is taken as the thread shows it: what we are notified of has neither quoted words nor addresses of pictures.
+    Of the thread around them what is `known` already is left out.
     """
     shown = as_shown(us, settings)
     thread = thread.changed(shown)
-    place = place_of(thread)
+    hidden = hidden_from(us, settings)
+    place = place_of(thread, hidden)
     by_uri = {each.uri: each for each in thread.posts}
     viewed = {each.id: each for each in thread.posts}
     posts = [viewed.get(each.id) or shown(each) for each in posts]
-    hidden = hidden_from(us, settings)
+    around = replace(thread, parents=tuple(each for each in thread.parents if each not in posts))
     newest = next((each for each in reversed(posts) if answers(each, us)), None)
     found = []
     for each in posts:
@@ -93,8 +101,8 @@ def notifications(
                 answer=last,
                 quoted=_quoted(each, by_uri, us, hidden),
                 attachments=_pictures(each),
-                background=lines(thread, us.did, lambda one: one in posts or hidden(one), short=short) if last else (),
-                blocks=_blocks(each, by_uri.get(each.uri, each), thread, us),
+                background=lines(around, us.did, hidden, lambda one: one in posts or known(one)) if last else (),
+                blocks=_blocks(each, by_uri.get(each.uri, each), thread, us, hidden),
                 mentioned=_mentioned(each, us),
             )
         )
@@ -151,13 +159,13 @@ def _label(kind: str, identifier: str) -> str:
     return f"{kind}:{hashlib.sha256(identifier.encode()).hexdigest()[:32]}"
 
 
-def _blocks(post: Post, view: Post, thread: Thread, us: Us) -> tuple[BlockSpec, ...]:
+def _blocks(post: Post, view: Post, thread: Thread, us: Us, hidden: Callable[[Post], bool]) -> tuple[BlockSpec, ...]:
     """The blocks of the thread and of the person, keyed by record and DID, so that a rename keeps them."""
     return (
         BlockSpec(
             label=_label("bluesky_thread", thread.post.root.uri),
             description="Notes on this Bluesky thread; everybody may know them.",
-            profile=thread_profile(thread, us.did),
+            profile=thread_profile(thread, us.did, hidden),
         ),
         BlockSpec(
             label=_label("bluesky_user", post.author.did),

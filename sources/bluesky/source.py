@@ -29,7 +29,7 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.speaking import BlueskyEndpoint
 from sources.bluesky.subscribing import SUBSCRIBED, Subscription
-from sources.bluesky.threads import Thread
+from sources.bluesky.threads import MOST_SHOWN_ABOVE, Thread
 from sources.bluesky.watching import Watched
 from sources.bluesky.whole import read_thread
 from sources.bluesky.wiring import Wiring
@@ -42,7 +42,7 @@ REASONS = ("mention", "reply", "quote")
 MARGIN = timedelta(minutes=5)
 """How far before the mark is read again: servers index posts late, and not in their order."""
 SHOWN_AGAIN = 300.0
-"""Seconds in which a thread that was shown is abbreviated."""
+"""Seconds in which a post of a thread that was shown is not shown again."""
 MOST_TRIES = 3
 _DAY = 86_400.0
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
@@ -75,7 +75,7 @@ class BlueskySource:
         self._pace = Pace(settings.poll_seconds)
         self._decided: Recent[str, None] = Recent(5_000)
         self._tries: Recent[str, int] = Recent(1_000)
-        self._shown: Recent[str, float] = Recent(500)
+        self._shown: Recent[str, float] = Recent(5_000)
         self._windows: Recent[str, float] = Recent(2_000)
         self._bots: Recent[str, tuple[float, ...]] = Recent(1_000)
         self._waiting: dict[str, _Batch] = {}
@@ -302,10 +302,8 @@ class BlueskySource:
         aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
         await self._pass_over(aside)
         heard = [each for each in found if each.id not in aside]
-        shown = self._shown.get(newest.root.uri)
-        short = shown is not None and time.monotonic() - shown < SHOWN_AGAIN
-        made = notifications([each.post for each in heard], seen, us, self._settings, short=short)
-        self._note(made, {each.id: each.post for each in heard})
+        made = notifications([each.post for each in heard], seen, us, self._settings, self._known)
+        self._note(made, {each.id: each.post for each in heard}, seen)
         for notification in made:
             deliver(notification)
         return heard
@@ -321,12 +319,17 @@ class BlueskySource:
             return Why.CLOSED
         return None if involved(each.post, seen, self.us, self._settings.filters) else Why.NOT_INVOLVED
 
-    def _note(self, made: Sequence[Notification], posts: Mapping[str, Post]) -> None:
+    def _known(self, post: Post) -> bool:
+        """Whether it was shown a moment ago."""
+        shown = self._shown.get(post.uri)
+        return shown is not None and time.monotonic() - shown < SHOWN_AGAIN
+
+    def _note(self, made: Sequence[Notification], posts: Mapping[str, Post], seen: Thread) -> None:
         for each in made:
             if each.answer:
-                post = posts[each.external_id]
-                self._shown.put(post.root.uri, time.monotonic())
-                self._watched.add(post, each.place)
+                self._watched.add(posts[each.external_id], each.place)
+                for one in (*seen.parents[-MOST_SHOWN_ABOVE:], seen.post):
+                    self._shown.put(one.uri, time.monotonic())
 
     async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:
         """Posts were deleted: whatever was heard of them is forgotten."""

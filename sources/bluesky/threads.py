@@ -12,7 +12,9 @@ PARENTS, DEPTH = 80, 6
 """Posts above and levels below that are asked for."""
 _SHOWN_DEPTH, _MOST_REPLIES, _MOST_LINES = 3, 12, 40
 _SHORT_PARENTS = 2
-"""Posts above that are shown again when the thread was shown a moment ago."""
+"""Posts above that are shown again although they were shown a moment ago."""
+MOST_SHOWN_ABOVE = _MOST_LINES - _MOST_REPLIES - 4
+"""So many posts above, the nearest, are always among the lines."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,14 @@ class Thread:
 
     @property
     def root(self) -> Post:
+        """The first post that can be seen."""
         return self.parents[0] if self.parents else self.post
+
+    @property
+    def first(self) -> Post | None:
+        """The thread's first post, where it can be seen."""
+        top = self.root
+        return top if top.uri == self.post.root.uri else None
 
     def changed(self, change: Callable[[Post], Post]) -> "Thread":
         """The same with each post as `change` makes it."""
@@ -104,12 +113,19 @@ def _branches(view: Mapping[str, Any], depth: int = 0) -> tuple[Branch, ...]:
     return tuple(Branch(post(each.get("post")), _branches(each, depth + 1)) for each in found)
 
 
-def lines(thread: Thread, us: str, hidden: Callable[[Post], bool], *, short: bool = False) -> tuple[str, ...]:
-    """The thread around its post, a line for each other post but the `hidden`; `short` when it was just shown."""
-    parents = thread.parents[-_SHORT_PARENTS:] if short else thread.parents
+def lines(
+    thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool] = lambda _post: False
+) -> tuple[str, ...]:
+    """The thread around its post, a line for each other post but the `hidden`.
+
+    Posts that are `known`, since they were shown a moment ago or stand in the conversation, are left out, except the
+    last few above.
+    """
+    last = {each.uri for each in thread.parents[-_SHORT_PARENTS:]}
+    parents = [each for each in thread.parents if each.uri in last or hidden(each) or not known(each)]
     found: list[str] = []
     hid = 0
-    if thread.cut and not short:
+    if thread.cut and parents[:1] == [*thread.parents[:1]]:
         found.append("(earlier posts of the thread cannot be seen)")
     if len(parents) < len(thread.parents):
         found.append(f"({len(thread.parents) - len(parents)} earlier posts were shown to you before)")
@@ -118,7 +134,7 @@ def lines(thread: Thread, us: str, hidden: Callable[[Post], bool], *, short: boo
             hid += 1
         else:
             found.append(_line(each, us))
-    below, more = _replies(thread, us, hidden) if not short else ([], 0)
+    below, more = _replies(thread, us, hidden, known)
     if below:
         found += ["after the newest post:", *below]
     if hid + more:
@@ -126,7 +142,9 @@ def lines(thread: Thread, us: str, hidden: Callable[[Post], bool], *, short: boo
     return tuple(found if len(found) <= _MOST_LINES else [found[0], "(…)", *found[-_MOST_LINES:]])
 
 
-def _replies(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> tuple[list[str], int]:
+def _replies(
+    thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
+) -> tuple[list[str], int]:
     found: list[str] = []
     hid = 0
     for reply in thread.replies:
@@ -135,7 +153,7 @@ def _replies(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> tuple[l
                 continue
             if each.post is None or hidden(each.post):
                 hid += 1
-            else:
+            elif not known(each.post):
                 found.append(f"{'  ' * depth}{_line(each.post, us)}")
     return found, hid
 
@@ -145,15 +163,18 @@ def _line(each: Post, us: str) -> str:
     return f"{who}: {one_line(each.words)}"
 
 
-def thread_profile(thread: Thread, us: str) -> str:
-    """What a thread is, in a few lines without anybody's words."""
-    root = thread.root
-    began = "you" if root.author.did == us else root.author.shown
-    people = dict.fromkeys("you" if each.author.did == us else each.author.shown for each in thread.posts)
+def thread_profile(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> str:
+    """What a thread is, in a few lines without anybody's words, nor the names of those whose posts are `hidden`."""
+    root = thread.first
+    seen = [each for each in thread.posts if each is thread.post or not hidden(each)]
+    people = dict.fromkeys("you" if each.author.did == us else each.author.shown for each in seen)
+    began = "by somebody whose post cannot be shown"
+    if root is not None and root in seen:
+        began = f"by: {'you' if root.author.did == us else root.author.shown}, {root.at:%Y-%m-%d %H:%M} UTC"
     return "\n".join(
         [
-            f"First post: {root.uri}",
-            f"Begun by: {began}, {root.at:%Y-%m-%d %H:%M} UTC",
+            f"First post: {thread.post.root.uri}",
+            f"Begun {began}",
             f"Here: {', '.join(list(people)[:20])}",
             f"Newest post to you: {thread.post.uri}",
         ]

@@ -137,9 +137,9 @@ async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Ground)
     await here.look(source)
     here.server.user("shy.test", labels=("!no-unauthenticated",)).post("hm")
     began = here.ana.post("the first of all")
-    ours = here.bot.post("our word", reply_to=began)
     shy = next(each for each in here.server.users.values() if each.handle == "shy.test")
-    hidden = shy.post("not for everybody", reply_to=ours)
+    hidden = shy.post("not for everybody", reply_to=here.bot.post("our word", reply_to=began))
+    here.server.told[here.bot.did].clear()  # else it is heard itself
     here.mention("and you?", here.bob, reply_to=hidden, quotes=began)
     await here.look(source)
     (heard,) = [each for each in here.heard if each.answer]
@@ -267,6 +267,43 @@ async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Gr
     await here.look(source)
     assert here.heard == []
     assert "paused" in here.why
+
+
+async def test_of_a_thread_that_was_shown_only_what_is_new_is_shown_again(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    last = here.bob.post("began")
+    for number in range(3):
+        last = here.bob.post(f"old {number}", reply_to=last)
+    last = here.mention("first?", reply_to=last)
+    await here.look(source)
+    for number in range(4):
+        last = here.bob.post(f"new {number}", reply_to=last)
+    last = here.mention("second?", reply_to=last)
+    here.mention("third?", reply_to=last)
+    await here.look(source)
+    first, _, third = (each.background for each in here.heard)
+    assert first == ("bob.test: began", "bob.test: old 0", "bob.test: old 1", "bob.test: old 2")
+    assert third == ("(5 earlier posts were shown to you before)", *(f"bob.test: new {number}" for number in range(4)))
+
+
+async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_be_somebody_elses(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    gone = here.ana.post("gone")
+    below = here.bob.post("below", reply_to=gone)
+    gone.delete()
+    here.mention("and?", reply_to=below)
+    eve = here.server.user("eve.test", "Evelyn")
+    theirs = eve.post("theirs")
+    here.memory.opted[PersonId(f"bluesky:{eve.did}")] = True
+    here.mention("here?", reply_to=theirs)
+    await here.look(source)
+    for each, root in zip(here.heard, (gone, theirs), strict=True):
+        assert each.place.name == "a thread on Bluesky"
+        profile = each.blocks[0].profile.splitlines()
+        assert profile[:2] == [f"First post: {root.uri}", "Begun by somebody whose post cannot be shown"]
+        assert "Evelyn" not in str(each)
 
 
 @pytest.mark.parametrize("blocks", [False, True])
