@@ -21,6 +21,13 @@ class NoAnswer(CallFailed):
     """The server was asked and gave no clear answer: a time limit, a broken connection, an error of its own."""
 
 
+class NoLogin(NoAnswer):
+    """The server gave no answer to a login that a Bluesky server would give; it may pass."""
+
+    def __init__(self, service: str, what: str) -> None:
+        super().__init__(f"{service} gives no session ({what}): if that stays, is BLUESKY_SERVICE right?")
+
+
 class RateLimited(CallFailed):
     """The server asks to wait so many seconds. Nothing was done."""
 

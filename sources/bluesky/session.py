@@ -29,7 +29,16 @@ from atproto_core.exceptions import AtProtocolError
 
 from memory.faults import Point, call_point, outside
 from memory.folder import private_file
-from sources.bluesky.failures import AccountGone, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, WrongPassword
+from sources.bluesky.failures import (
+    AccountGone,
+    CallFailed,
+    NoAnswer,
+    NoLogin,
+    RateLimited,
+    Refused,
+    Unreachable,
+    WrongPassword,
+)
 from sources.bluesky.settings import BlueskySettings
 
 _LOGIN = call_point("bluesky.login")
@@ -177,9 +186,13 @@ class BlueskySession:
         except Refused as why:
             if why.error == "AccountTakedown":
                 raise AccountGone(name, self._settings.service) from why
-            if why.status == 401 or why.error == "AuthenticationRequired":
+            if why.error == "AuthenticationRequired" or (why.status == 401 and why.error):
                 raise WrongPassword(name, self._settings.service) from why
+            if not why.error:  # whoever speaks the protocol names a reason
+                raise NoLogin(self._settings.service, f"answered {why.status}") from why
             raise
+        except NoAnswer as why:
+            raise NoLogin(self._settings.service, why.reason) from why
 
     async def _changed(self, event: SessionEvent, session: Session) -> None:
         """Keep the session: tokens that renew it serve once."""
@@ -251,7 +264,9 @@ def _named(response: Response) -> tuple[str, str]:
 
 
 def _words(why: Exception) -> str:
-    return f"the connection to Bluesky broke ({type(why).__name__})"
+    broke = isinstance(why, httpx.HTTPError | NetworkError) or isinstance(why.__cause__, httpx.HTTPError)
+    what = "the connection to Bluesky broke" if broke else "what came back is not what Bluesky answers"
+    return f"{what} ({type(why).__name__})"
 
 
 def _wait(why: RateLimitExceededError) -> float:

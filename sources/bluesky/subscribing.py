@@ -119,7 +119,7 @@ class Subscription:
                 await self._connected()
                 why = "the server closed the connection"
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-                why = f"{type(error).__name__}: {error}"[:200]
+                why = self._not_connected(error)
             except CallFailed as error:
                 why = error.reason
             except SourceRefused:
@@ -130,6 +130,16 @@ class Subscription:
             wait = min(_FIRST_WAIT * 2.0 ** min(self._failures, 10), _LONGEST_WAIT)
             self._failures += 1
             await asyncio.sleep(wait)
+
+    def _not_connected(self, error: Exception) -> str:
+        server = self._settings.jetstream
+        match error:
+            case aiohttp.WSServerHandshakeError():
+                return f"{server} answered {error.status}: is `jetstream` in [bluesky] right?"
+            case aiohttp.ClientConnectorError() | TimeoutError():
+                return f"{server} cannot be reached: is the network up, and `jetstream` in [bluesky] right?"
+            case _:
+                return f"the connection to {server} broke ({type(error).__name__})"
 
     async def _connected(self) -> None:
         """One connection, until it ends or the lists are to be read again."""

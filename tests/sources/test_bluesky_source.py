@@ -1,6 +1,7 @@
 """What is heard on Bluesky over sockets: pages, threads, downtime, and servers that go wrong."""
 
 import asyncio
+import re
 import stat
 import time
 from collections.abc import AsyncIterator, Callable
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from memory.audience import PUBLIC, Trust
 from memory.clock import to_text
@@ -528,6 +531,25 @@ async def test_a_thread_that_cannot_be_read_holds_up_no_other(here: Ground) -> N
     batch.due = 0
     await here.look(source)
     assert here.texts == ["second", "first"]
+
+
+@pytest.mark.parametrize("answer", ["501", "404", "401", "page", "json"])
+async def test_a_server_that_is_none_of_blueskys_is_named_and_no_password_blamed(here: Ground, answer: str) -> None:
+    async def any_answer(_request: web.Request) -> web.Response:
+        return (
+            web.json_response({"hi": 1})
+            if answer == "json"
+            else web.Response(
+                text="<p>hi</p>", status=int(answer) if answer.isdigit() else 200, content_type="text/html"
+            )
+        )
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", any_answer)
+    async with TestServer(app) as other:
+        url = f"http://127.0.0.1:{other.port}"
+        with pytest.raises(NoAnswer, match=rf"^{re.escape(url)} gives no session .*is BLUESKY_SERVICE right\?$"):
+            await here.look(here.source(service=url))
 
 
 async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
