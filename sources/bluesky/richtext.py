@@ -17,7 +17,9 @@ _NUMBER_ROOM = len(" (10/10)")
 
 _CLUSTER = regex.compile(r"\X")
 _LINK = re.compile(
-    r"(?<![\w@/])(?:https?://)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z](?:[/?#]\S*)?", re.I
+    r"(?:(?<![\w@/])https?://|(?<![\w@/.-]))"
+    r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z](?:[/?#]\S*)?",
+    re.I,
 )
 _MENTION = re.compile(r"(?<![\w@/.])@((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z])(?![\w-])", re.I)
 _TAG = regex.compile(r"(?<![\w#/])#(?!\ufe0f|\u20e3)((?=\S*[^\d\s\p{P}])[^\s#]+)")

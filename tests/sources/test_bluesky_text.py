@@ -53,7 +53,9 @@ def test_nothing_to_see_is_no_post(text: str) -> None:
     assert posts(text) == []
 
 
-RESOLVED = {"ana.test": "did:plc:ana", "bsky.app": "did:plc:app"}
+RESOLVED = {"ana.test": "did:plc:ana", "bsky.app": "did:plc:app"} | {
+    f"{name}.bsky.social": f"did:plc:{name}" for name in ("ana", "b-2")
+}
 
 
 def marked(text: str) -> list[tuple[str, str]]:
@@ -77,7 +79,11 @@ def marked(text: str) -> list[tuple[str, str]]:
         ("(https://example.com/a)", [("https://example.com/a", "link")]),
         ("https://bsky.app/profile/@ana.test/post", [("https://bsky.app/profile/@ana.test/post", "link")]),
         ("@nobody.test and @bsky.app!", [("@bsky.app", "mention")]),
+        ("@ana.bsky.social, @b-2.bsky.social", [("@ana.bsky.social", "mention"), ("@b-2.bsky.social", "mention")]),
+        ("https://example.com/@ana.bsky.social", [("https://example.com/@ana.bsky.social", "link")]),
         ("mail ana@ana.test", []),
+        ("mail ana@mail.example.com", []),
+        ("well...https://example.com", [("https://example.com", "link")]),
         ("run main.py or example.com", [("example.com", "link")]),
         ("#1 is #one, #️⃣ and #two!", [("#one", "tag"), ("#two", "tag")]),
         ("#@ana.test and @ana.test", [("#@ana.test", "tag"), ("@ana.test", "mention")]),
