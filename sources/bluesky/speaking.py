@@ -1,6 +1,8 @@
 """Saying things on Bluesky: each outbox row is one record with a key of its own, so it is there once or not at all."""
 
 import hashlib
+import re
+import time
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -40,6 +42,9 @@ log = structlog.get_logger(__name__)
 WRITE = call_point("bluesky.write")
 _REMOVE = call_point("bluesky.remove")
 _MOST_LANGUAGES = 3
+_LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{1,8}){0,4}")
+_HANDLE_SECONDS = 60.0
+"""For so long a handle is somebody's without asking again: handles change hands."""
 _UPLOAD = call_point("bluesky.upload")
 _QUOTE, _QUOTE_MEDIA, _IMAGES = "app.bsky.embed.record", "app.bsky.embed.recordWithMedia", "app.bsky.embed.images"
 _ACTS = {
@@ -75,7 +80,7 @@ class BlueskyEndpoint:
         self._us = us
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self._roots: Recent[str, tuple[Reference, tuple[str, ...]]] = Recent(1_000)
-        self._handles: Recent[str, str] = Recent(1_000)
+        self._handles: Recent[str, tuple[str, float]] = Recent(1_000)
         self.reader = BlueskyReader(settings, session, us)
         self.form = Form(settings.most_posts, takes_files=False)
         self.budget = Budget(settings.points_per_hour, settings.points_per_day)
@@ -141,7 +146,7 @@ class BlueskyEndpoint:
         filters = self._settings.filters
         if found.author.is_bot and found.author.did not in filters.friends and not self._settings.bot_answers_per_day:
             raise DeliveryFailed("the person is a bot by its own word, and `bot_answers_per_day` is 0")
-        record = await self._record(delivery, found.languages[:_MOST_LANGUAGES])
+        record = await self._record(delivery, _languages(found))
         parent = Reference(found.uri, found.cid)
         return {**record, "reply": {"root": found.root.data(), "parent": parent.data()}}
 
@@ -163,7 +168,7 @@ class BlueskyEndpoint:
             self._watched.gone(delivery.reply_to)
             raise DeliveryFailed("the post that it would answer was deleted, or cannot be seen by us")
         self._check(found)
-        return found.root, Reference(found.uri, found.cid), found.languages[:_MOST_LANGUAGES]
+        return found.root, Reference(found.uri, found.cid), _languages(found)
 
     def _check(self, found: Post) -> None:
         """Raise DeliveryFailed where an answer is not wanted."""
@@ -226,13 +231,14 @@ class BlueskyEndpoint:
         """The DIDs of the handles that a text mentions, of those who may be woken by it."""
         found = {}
         for handle in richtext.handles(text)[:10]:
-            did = self._handles.get(handle)
-            if did is None:
+            did, known_at = self._handles.get(handle) or ("", float("-inf"))
+            if time.monotonic() - known_at > _HANDLE_SECONDS:
                 try:
                     answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
-                    did = self._handles.put(handle, str(answer.get("did", "")))
+                    did = str(answer.get("did", ""))
                 except Refused:
-                    did = self._handles.put(handle, "")
+                    did = ""
+                self._handles.put(handle, (did, time.monotonic()))
             if did and person_id(did) in may_mention:
                 found[handle] = did
         return found
@@ -334,6 +340,11 @@ class BlueskyEndpoint:
 
     async def show(self, activity: Activity) -> None:
         """Bluesky shows nobody that somebody writes."""
+
+
+def _languages(answered: Post) -> tuple[str, ...]:
+    """Those of a post that an answer may name: servers refuse a record with anything else, and authors write it."""
+    return tuple(each for each in answered.languages if _LANGUAGE.fullmatch(each))[:_MOST_LANGUAGES]
 
 
 def _message(record: Mapping[str, Any]) -> str:

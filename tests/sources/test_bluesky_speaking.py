@@ -199,6 +199,26 @@ async def test_only_who_is_answered_is_woken(here: Ground) -> None:
     assert facet["features"][0]["did"] == here.ana.did
 
 
+async def test_a_handle_that_somebody_else_has_now_wakes_nobody(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.bluesky.speaking._HANDLE_SECONDS", 0.0)
+    endpoint = here.source().endpoint
+    asked = here.mention("hi")
+    may = (PersonId(f"bluesky:{here.ana.did}"),)
+    await endpoint.send(replace(delivery(place(asked), "@ana.test", message(asked)), may_mention=may))
+    here.ana.handle, here.bob.handle = "ana-new.test", "ana.test"
+    await endpoint.send(replace(delivery(place(asked), "@ana.test, @ana-new.test", message(asked)), may_mention=may))
+    first, second = ([each["index"]["byteStart"] for each in post.record["facets"]] for post in here.bot.posts)
+    assert (first, second) == ([0], [11])
+
+
+async def test_an_answer_has_no_languages_that_a_server_would_refuse(here: Ground) -> None:
+    asked = here.ana.post("salut", langs=("not one!", "x" * 500, "", "fr", "pt-BR"))
+    await here.source().endpoint.send(delivery(place(asked), "ah", message(asked)))
+    asked = here.ana.post("?", langs=("not one!",))
+    await here.source().endpoint.send(delivery(place(asked), "ah", message(asked)))
+    assert [post.record["langs"] for post in here.bot.posts] == [["fr", "pt-BR"], ["en"]]
+
+
 async def test_a_post_of_ours_can_be_taken_back(here: Ground) -> None:
     asked = here.mention("hi")
     endpoint = here.source().endpoint
