@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import regex
+
 from sources.base import MESSAGES, Form
 
 MAX_PIECES = MESSAGES.most_pieces
 """More messages than this in a row are a flood; the text goes out as a file instead."""
+
+_CLUSTER = regex.compile(r"\X")
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,19 @@ def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:
 
 
 def _beginning(text: str, split: Callable[[str], list[str]], form: Form) -> str:
-    """As much of a text, up to a word's end, as its messages can say, with an ellipsis."""
-    ends = [at for at, sign in enumerate(text) if sign.isspace() and at] or list(range(1, len(text)))
+    """As much of a text as its messages can say, with an ellipsis: up to a word's end where one is not far."""
+    ends = [found.end() for found in _CLUSTER.finditer(text)]
     least, most = 0, len(ends)
     while most - least > 1:
         middle = (least + most) // 2
-        if len(split(f"{text[: ends[middle]].rstrip()} …")) <= form.most_pieces:
+        if len(split(_cut(text, ends[middle]))) <= form.most_pieces:
             least = middle
         else:
             most = middle
-    return f"{text[: ends[least]].rstrip()} …"
+    end = ends[least]
+    word = max((at for at in range(end // 2 + 1, end + 1) if text[at : at + 1].isspace()), default=end)
+    return _cut(text, word)
+
+
+def _cut(text: str, end: int) -> str:
+    return f"{text[:end].rstrip()} …"

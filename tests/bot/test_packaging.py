@@ -3,6 +3,8 @@
 import pytest
 
 from bot.packaging import MAX_PIECES, Piece, package
+from sources.base import Form
+from sources.bluesky import richtext
 
 
 def split(text: str) -> list[str]:
@@ -32,3 +34,24 @@ def test_a_flood_is_a_beginning_and_a_file_with_the_whole() -> None:
 
 def test_words_of_which_the_platform_takes_nothing_are_silence() -> None:
     assert package("\u200b", lambda _text: []) == []
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("はい。\n" + "日" * 1_300, "日"),
+        ("ok " + "y" * 1_300, "y"),
+        (FAMILY * 900, FAMILY),
+        ("word " * 300, "word"),
+    ],
+)
+def test_where_there_are_no_files_what_fits_is_said_to_a_whole_character(text: str, ends: str) -> None:
+    pieces = [piece.text for piece in package(text, richtext.posts, Form(4, takes_files=False))]
+    assert len(pieces) == 4
+    said = pieces[-1].removesuffix(" …")
+    assert said != pieces[-1]
+    assert all(richtext.graphemes(piece) > 100 for piece in pieces)
+    assert said.endswith(ends)
