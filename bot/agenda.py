@@ -82,6 +82,24 @@ class Agenda:
 
         return await self._read(read)
 
+    async def cancel_reminder(self, which: str, who: Approver, scope: Scope) -> str:
+        """Take back the reminder with that number, or with those words; gives words for who asked. Raises UserError.
+
+        Its person takes back by its number also what may not be spoken of here.
+        """
+        if (number := which.strip().lstrip("#")).isdecimal():
+            return await self.press(int(number), "cancel", who)
+        selves = self.people.selves(who.person)
+
+        def find(rows: Rows) -> int:
+            return reminding.meant([each for each, _ in reminders.listing(rows, scope, selves)], which).id
+
+        try:
+            found = await self._read(find)
+        except Refused as error:
+            raise UserError(str(error)) from error
+        return await self.press(found, "cancel", who)
+
     async def press(self, reminder: int, offer: str, who: Approver, minutes: int = reminding.SNOOZE_MINUTES) -> str:
         """Snooze, finish or cancel a reminder; gives words for its person. Raises UserError for anybody else."""
 
@@ -220,6 +238,7 @@ class Agenda:
             "remind.set": self.owner_remind,
             "remind.list": self.owner_reminders,
             "remind.press": self.owner_press,
+            "remind.cancel": self.owner_cancel,
             "tasks.add": self.owner_add,
             "tasks.list": self.owner_tasks,
             "tasks.end": self.owner_end,
@@ -252,8 +271,12 @@ class Agenda:
 
         return await self._read(read)
 
+    async def owner_cancel(self, which: str) -> list[dict[str, Any]]:
+        """Take one back."""
+        return [{"text": await self.cancel_reminder(which, _OWNER, _OWNERS)}]
+
     async def owner_press(self, reminder: int, offer: str, minutes: int = 10) -> list[dict[str, Any]]:
-        """Snooze, finish or cancel one."""
+        """Snooze or finish one."""
         return [{"text": await self.press(reminder, offer, _OWNER, minutes)}]
 
     async def owner_add(self, title: str, due: str = "", priority: str = "medium") -> list[dict[str, Any]]:

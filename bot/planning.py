@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.reminding import ANNOUNCED, Reminding, Wanted, require_speaking_later
+from bot.reminding import ANNOUNCED, Reminding, Wanted, lateness, require_speaking_later
 from bot.when import read_when
 from memory import appointments, jobs, outbox, person_times
 from memory.appointments import Event, NewEvent
@@ -195,7 +195,7 @@ class Announcing:
         at = _announced(event, firing)
         place, audience, mention = self.reminding.where(tx, event.person, event.place, event.audience)
         zone = person_times.zone_for(tx, self.reminding.selves(event.person), event.zone)
-        text = f"📅 {_clock(at, zone)}: {event.title}"
+        text = f"📅 {_clock(at, zone)}: {event.title}{lateness(firing, zone)}"
         if mention and place_source(place) == "discord":
             text = f"<@{event.person.partition(':')[2]}> {text}"
         row = outbox.NewRow(

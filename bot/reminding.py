@@ -38,7 +38,10 @@ ESCALATE = "reminder.again"
 OFFERS = ("snooze", "done")
 SNOOZE_MINUTES = 10
 ESCALATE_MINUTES = 30
+LATE = timedelta(seconds=30)
+"""From when on what is said is called late; what is due is said at once, and a busy minute is no outage."""
 _MOST_MINUTES = 60 * 24 * 31
+_SHOWN = 8  # of what was said of one reminder, those that are changed when it is done
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,31 @@ def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
     _show(tx, reminder, "✗ ", now)
 
 
+def meant(found: list[Reminder], which: str) -> Reminder:
+    """The one that is meant by its number or words in it. Raises Refused, naming those that could be."""
+    wanted = which.strip().lstrip("#").casefold()
+    exact = [each for each in found if str(each.id) == wanted]
+    fitting = exact or [each for each in found if all(part in each.text.casefold() for part in wanted.split())]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in (fitting or found)[:10])
+    if not fitting:
+        raise Refused(f"No open reminder is called {which!r} here. There are: {listed or 'none'}.")
+    raise Refused(f"Several reminders fit {which!r}: say which by its number, {listed}.")
+
+
+def lateness(firing: Firing, zone: str) -> str:
+    """What is said behind words that come later than was promised, when nobody was there to say them; else nothing.
+
+    Words that quiet hours kept were promised for the end of these.
+    """
+    held = firing.job.held_until
+    promised = firing.due if held is None else max(firing.due, held)
+    if firing.asked or firing.now - promised < LATE:
+        return ""
+    return f" (this was for {_clock(promised, zone)}; I was not running then)"
+
+
 def lines(found: list[tuple[Reminder, datetime | None]], zone: str) -> list[str]:
     """Open reminders for a person, on their clocks as they are now, with their numbers."""
     return [f"- {each.text} ({_state(each, at, zone)}) `{each.id}`" for each, at in found]
@@ -169,11 +197,9 @@ class Reminding:
             return Done("its person opted out")
         if (held := self._held_until(tx, reminder, firing.now)) is not None:
             return Done("waits for the end of quiet hours", again=held)
-        away = firing.late and firing.job.held_until is None  # not where quiet hours kept it
         zone = person_times.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
-        late = f" (this was for {_clock(firing.due, zone)}; I was not running then)" if away else ""
         key = f"reminder/{reminder.id}/{to_text(firing.due)}"
-        self._say(tx, reminder, f"⏰ {reminder.text}{late}", key, firing.now)
+        self._say(tx, reminder, f"⏰ {reminder.text}{lateness(firing, zone)}", key, firing.now)
         reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
         if reminder.escalate_minutes:
             again = firing.now + timedelta(minutes=reminder.escalate_minutes)
@@ -270,16 +296,22 @@ def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> N
 
 
 def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
-    """Mark what was said of it last, and take its buttons away; what is not sent yet is not sent any more."""
-    row = outbox.of_key(tx, reminder.told_key) if reminder.told_key else None
-    if row is None or outbox.withdraw(tx, row.id):
-        return
-    detail = {"edits": row.key, "buttons": None}
-    new = outbox.NewRow(
-        f"{row.key}/shown", row.place, row.source, f"{mark}{row.content}", row.audience, detail=detail,
-        person=reminder.person,
-    )  # fmt: skip
-    outbox.add(tx, new, now)
+    """Mark what was said of it, and take the buttons away; what is not sent yet is not sent any more.
+
+    Of one that repeats only what was said last is marked: what came before it was not done by that.
+    """
+    repeats = isinstance(triggers.load(reminder.trigger), Recurring)
+    last = "/".join(reminder.told_key.split("/")[:3])
+    said = [row for row in outbox.of_prefix(tx, f"{REMIND}/{reminder.id}/") if not row.detail.get("edits")]
+    for row in said[-_SHOWN:]:
+        if outbox.withdraw(tx, row.id) or not row.content:
+            continue
+        shown = row.content if repeats and not row.key.startswith(last) else f"{mark}{row.content}"
+        new = outbox.NewRow(
+            f"{row.key}/shown", row.place, row.source, shown, row.audience, person=reminder.person,
+            detail={"edits": row.key, "buttons": None},
+        )  # fmt: skip
+        outbox.add(tx, new, now)
 
 
 def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:

@@ -69,9 +69,11 @@ def _add_reminders(app: typer.Typer, administer: Administer) -> None:
         administer(told("remind.press", "", reminder=reminder, offer="snooze", minutes=minutes), as_json)
 
     @group.command("cancel")
-    def remind_cancel(reminder: Number, as_json: Json = False) -> None:
+    def remind_cancel(
+        reminder: Annotated[str, typer.Argument(help="Its id, or words that stand in it.")], as_json: Json = False
+    ) -> None:
         """Take a reminder back, with its repetitions."""
-        administer(told("remind.press", "", reminder=reminder, offer="cancel"), as_json)
+        administer(told("remind.cancel", "", which=reminder), as_json)
 
 
 def _add_tasks(app: typer.Typer, administer: Administer) -> None:

@@ -116,11 +116,11 @@ def _reminders(agenda: Agenda, settings: DiscordSettings) -> Command:
 
 def _cancel(agenda: Agenda, settings: DiscordSettings) -> Command:
     @app_commands.command(name="cancel", description="Take a reminder back, with its repetitions")
-    @app_commands.describe(reminder="Its number, as /remind list shows it")
-    async def command(interaction: Interaction, reminder: app_commands.Range[str, 1, 20]) -> None:
+    @app_commands.describe(reminder="Its number, or words that stand in it")
+    async def command(interaction: Interaction, reminder: app_commands.Range[str, 1, 300]) -> None:
         if await defer(interaction):
-            number = int(reminder) if reminder.isdecimal() else 0
-            await answer(interaction, agenda.press(number, "cancel", approver_of(interaction, "command")))
+            scope = (await asker_of(interaction, settings)).scope
+            await answer(interaction, agenda.cancel_reminder(reminder, approver_of(interaction, "command"), scope))
 
     async def known(interaction: Interaction) -> list[tuple[str, str]]:
         scope = (await asker_of(interaction, settings)).scope

@@ -66,7 +66,7 @@ class RemindersTool:
         if arguments.operation == "list":
             text = "\n".join(reminding.lines(found, zone)) or "They have no reminders that may be spoken of here."
             return Outcome(text, {"reminders": [_listed(each, at, zone) for each, at in found]})
-        reminder = _meant([each for each, _ in found], arguments.which)
+        reminder = reminding.meant([each for each, _ in found], arguments.which)
         match arguments.operation:
             case "snooze":
                 at = reminding.snooze(tx, reminder, arguments.minutes, context.now)
@@ -105,17 +105,3 @@ def _data(reminder: Reminder) -> dict[str, Any]:
 def _listed(reminder: Reminder, at: datetime | None, zone: str) -> dict[str, Any]:
     when = ", ".join(filter(None, (on_clocks(at, zone), reminding.repetition(reminder))))
     return _data(reminder) | {"at": at and to_text(at), "when": when}
-
-
-def _meant(found: list[Reminder], which: str) -> Reminder:
-    """The one that is meant. Raises ToolError, naming those that could be."""
-    wanted = which.strip().lstrip("#").casefold()
-    parts = wanted.split()
-    exact = [each for each in found if str(each.id) == wanted]
-    fitting = exact or [each for each in found if all(part in each.text.casefold() for part in parts)]
-    if len(fitting) == 1:
-        return fitting[0]
-    listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in (fitting or found)[:10])
-    if not fitting:
-        raise ToolError(f"No reminder of theirs is called {which!r}. There are: {listed or 'none'}.")
-    raise ToolError(f"Several reminders fit {which!r}: say which by its number, {listed}.")

@@ -181,3 +181,11 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
         ("2026-03-02T20:00+01:00", "", ""),
         ("2026-03-02T23:00+01:00", "2026-03-03T02:00+01:00", ""),
     ]
+
+
+def test_what_is_announced_after_an_outage_says_for_when_that_was(tx: Tx) -> None:
+    event = kept(tx, "today at 18:00")
+    firing = fired(tx, event)
+    Announcing(says()).announce(tx, replace(firing, now=firing.due + timedelta(hours=1)))
+    said = str(tx.all("SELECT content FROM outbox")[0]["content"])
+    assert said.endswith(f"(this was for {firing.due:%Y-%m-%d} 17:45; I was not running then)")

@@ -293,3 +293,44 @@ def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
     assert says().remind(tx, fired).detail == "not wanted any more"
     assert out(tx) == []
     assert tx.all("SELECT id FROM jobs") == []
+
+
+def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx) -> None:
+    person_times.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    kept = planned(tx, wanted("today at 23:30"))
+    morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
+    jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)
+    says().remind(tx, firing(tx, kept, morning + timedelta(hours=3)))
+    assert out(tx)[0][1] == "⏰ call mum (this was for 2026-03-03 07:00; I was not running then)"
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(5, False), (45, True)])
+def test_a_short_outage_is_said_too_but_not_a_busy_moment(tx: Tx, seconds: int, late: bool) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept, kept.at + timedelta(seconds=seconds)))
+    assert ("I was not running then" in out(tx)[0][1]) is late
+
+
+def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    says().escalate(tx, firing(tx, kept, suffix="again"))
+    tx.run("UPDATE outbox SET status = 'sent'")
+    told = reminders.by_id(tx, kept.reminder.id)
+    assert told is not None
+    reminding.finish(tx, told, NOW)
+    assert [text for _place, text, _audience in out(tx)[2:]] == ["✓ ⏰ call mum", "✓ ⏰ Still open: call mum"]
+    details = [json.loads(row["detail"]) for row in tx.all("SELECT detail FROM outbox ORDER BY id")][2:]
+    assert [detail["buttons"] for detail in details] == [None, None]
+
+
+def test_of_what_repeats_only_the_last_is_done_the_earlier_merely_loses_its_buttons(tx: Tx) -> None:
+    kept = planned(tx, wanted("every day at 9"))
+    for day in (0, 1):
+        fired = firing(tx, kept)
+        says().remind(tx, replace(fired, due=fired.due + timedelta(days=day), now=fired.now + timedelta(days=day)))
+    tx.run("UPDATE outbox SET status = 'sent'")
+    told = reminders.by_id(tx, kept.reminder.id)
+    assert told is not None
+    reminding.finish(tx, told, NOW)
+    assert [text for _place, text, _audience in out(tx)[2:]] == ["⏰ call mum", "✓ ⏰ call mum"]

@@ -167,3 +167,23 @@ async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_p
         assert rows(t, "SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
         assert rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
         assert len(rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1
+
+
+async def test_a_reminder_is_taken_back_by_words_and_who_gives_none_that_fit_is_told_which_there_are(
+    tmp_path: Path,
+) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        for text in ("water the fern", "water the rose"):
+            await t.ana.command("remind me", {"text": text, "when": "tomorrow at 9"})
+        unknown = await t.ana.command("remind cancel", {"reminder": "call mum"})
+        assert "No open reminder is called 'call mum' here" in unknown.text
+        assert "water the fern" in unknown.text
+        assert "say which by its number" in (await t.ana.command("remind cancel", {"reminder": "water"})).text
+        assert "Cancelled: water the fern" in (await t.ana.command("remind cancel", {"reminder": "the fern"})).text
+        assert "fern" not in (await t.olga.command("remind cancel", {"reminder": "water"})).text
+        assert statuses(t) == ["cancelled", "waiting"]
+        await t.service.run("remind", "me", "feed the cat", "tomorrow at 9")
+        code, out, _ = await t.service.run("remind", "cancel", "cat")
+        assert (code, "Cancelled: feed the cat" in out) == (0, True)
+        await t.service.stop()
