@@ -27,7 +27,7 @@ from memory.audience import OWNER, Scope
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
-from memory.dreams import Item, Run, records, waiting
+from memory.dreams import Item, Pass, Run, records, waiting
 from memory.errors import Refused
 from memory.faults import commit_point
 from memory.ids import ConstellationId
@@ -86,11 +86,13 @@ class Dreams:
         now = self.clock()
         async with self.constellations.use(self.house) as database:
             try:
-                run, gone = await database.write(_UNDO, lambda tx: dreams.undo(tx, now), durable=True)
+                undone = await database.write(_UNDO, lambda tx: dreams.undo(tx, now), durable=True)
             except Refused as error:
                 raise UserError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        run, gone, allowed = undone.run, undone.gone, undone.allowed
         missing = f" {gone} of its changes were of entries that somebody took away since." if gone else ""
-        return f"The run of {run.at:%Y-%m-%d %H:%M} UTC is undone: {counts_words(run)}, all as before.{missing}"
+        stays = f" {allowed} that it inferred stays, since its person said yes to it." if allowed else ""
+        return f"The run of {run.at:%Y-%m-%d %H:%M} UTC is undone: {counts_words(run)}, all as before.{missing}{stays}"
 
     async def waiting(self, asker: Asker) -> list[dict[str, Any]]:
         """What was inferred about the asker and is not used before they say yes."""
@@ -205,6 +207,8 @@ def _item(item: Item, agent: str) -> dict[str, Any]:
             said = f'made {item.entry} ({item.category or "no category"}): "{words}"'
         case "merged":
             said = f'merged into {item.into}: "{words}"'
+        case "retired" if item.of is Pass.CONTRADICTIONS:
+            said = f'put away, since it does not hold any more: "{words}"'
         case "retired":
             said = f'retired as noise: "{words}"'
         case _:

@@ -1,31 +1,40 @@
 """Taking the last run back: what it retired stands again, what it made is gone, what it refined reads as before."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory import archival, graph
 from memory.archival import Entry, to_entry
 from memory.clock import to_text
 from memory.database import Tx
-from memory.dreams import records
+from memory.dreams import records, waiting
 from memory.dreams.plan import digest_of
 from memory.dreams.records import Item, Run
 from memory.errors import Refused
 from memory.ids import EntryId
 
 
-def undo(tx: Tx, now: datetime) -> tuple[Run, int]:
-    """Undo the newest run that changed something; that run, and how many of its changes could not be taken back.
+@dataclass(frozen=True)
+class Undone:
+    """A run that was taken back, but for `gone` entries that were taken away since, and what was `allowed` since."""
 
-    Those are of entries that somebody had taken away since. Raises Refused when there is nothing to undo, or an entry
-    was changed since the run: then nothing is undone.
+    run: Run
+    gone: int
+    allowed: int
+
+
+def undo(tx: Tx, now: datetime) -> Undone:
+    """Undo the newest run that changed something. What a person said yes to since is theirs by now, and stays.
+
+    Raises Refused when there is nothing to undo, or an entry was changed otherwise since: then nothing is undone.
     """
     run = records.newest_done(tx)
     if run is None:
         raise Refused("there is no run to undo: none changed anything in the last 90 days, or all were undone")
     items = records.items_of(tx, run.id)
     found = {item.n: _entry(tx, item.entry) for item in items}
-    changed = [item for item in items if not _is_as_left(item, *found[item.n])]
+    allowed = {item.n for item in items if item.action == "made" and waiting.is_permitted(found[item.n][0])}
+    changed = [item for item in items if item.n not in allowed and not _is_as_left(item, *found[item.n])]
     if changed:
         raise Refused(
             f"{len(changed)} of the {len(items)} entries that the run of {run.at:%Y-%m-%d %H:%M} UTC touched were "
@@ -33,7 +42,7 @@ def undo(tx: Tx, now: datetime) -> tuple[Run, int]:
             "and change or forget entries one by one"
         )
     archival.restore(tx, [item.entry for item in items if item.action in ("merged", "retired")])
-    archival.remove(tx, [item.entry for item in items if item.action == "made"])
+    archival.remove(tx, [item.entry for item in items if item.action == "made" and item.n not in allowed])
     for item in items:
         if item.action == "refined":
             entry, _ = found[item.n]
@@ -41,7 +50,7 @@ def undo(tx: Tx, now: datetime) -> tuple[Run, int]:
             archival.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
     graph.forget_run(tx, run.id)
     tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (to_text(now), run.id))
-    return run, run.retired + run.made + run.refined - len(items)
+    return Undone(run, run.retired + run.made + run.refined - len(items), len(allowed))
 
 
 def _entry(tx: Tx, identifier: EntryId) -> tuple[Entry, bool]:

@@ -10,6 +10,7 @@ from memory.database import Rows, Tx
 from memory.ids import EntryId, PersonId
 
 FLAG = "requires_user_permission"
+_PERMITTED = "permitted"
 _ALL = f"""SELECT * FROM archival_entries WHERE archived_at IS NOT NULL AND superseded_by IS NULL
     AND json_extract(metadata, '$.{FLAG}') = 1 AND person_id IS NOT NULL"""
 _WAITING = f"{_ALL} AND person_id IN (SELECT value FROM json_each(?))"
@@ -42,4 +43,9 @@ def answer(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: bool) ->
         archival.remove(tx, [entry.id])
         return entry
     archival.restore(tx, [entry.id])
-    return archival.store(tx, replace(entry, metadata={**entry.metadata, FLAG: False, "permitted": True}), None)
+    return archival.store(tx, replace(entry, metadata={**entry.metadata, FLAG: False, _PERMITTED: True}), None)
+
+
+def is_permitted(entry: Entry) -> bool:
+    """Whether its person said that it may be used."""
+    return bool(entry.metadata.get(_PERMITTED))

@@ -20,7 +20,7 @@ from memory.ids import PlaceId
 from memory.person_times import Times
 from scheduler.jobs import Done, Firing
 from tests.bot.parts import ANN, deleted, said
-from tests.bot.test_dreams import Ground, answers, ground
+from tests.bot.test_dreams import OLGA_HERSELF, Ground, answers, ground
 
 WORDS = "Ann takes her pills at eight."
 WISH = {"content": WORDS, "strength": "strong", "sources": ["m1"], "sensitive": True}
@@ -129,3 +129,16 @@ async def test_a_card_goes_with_the_words_it_came_of(tmp_path: Path) -> None:
         await g.service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
         await g.service.heard(deleted(1))
         assert [content for _, _, content, _ in await cards(g)] == [""]
+
+
+@pytest.mark.parametrize(("yes", "left"), [(True, [WORDS]), (False, [])])
+async def test_what_its_person_decided_since_does_not_keep_a_run_from_being_undone(
+    tmp_path: Path, yes: bool, left: list[str]
+) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        entry = await inferred(g)
+        await g.dreams.permit(HERS, entry.id, yes=yes)
+        words = await g.dreams.undo(OLGA_HERSELF)
+        assert ("stays, since its person said yes" in words) is yes
+        assert await g.service.column("SELECT content FROM archival_entries WHERE archived_at IS NULL") == left
+        assert await g.service.column("SELECT outcome FROM dream_runs") == ["undone"]

@@ -230,7 +230,8 @@ def test_undoing_puts_everything_back_exactly_and_is_not_done_again() -> None:
     dreams.apply(tx, plan, LATER)
     assert state(tx) != before
     assert standing(tx) == {"Ann takes, goes by, the tram 71", "likes cake"}
-    undone, missing = dreams.undo(tx, LATER)
+    done = dreams.undo(tx, LATER)
+    undone, missing = done.run, done.gone
     assert (state(tx), missing, undone.retired) == (before, 0, 3)
     assert dreams.allowance(tx, STAR, LATER) == 3, "what came back does not count"
     with pytest.raises(Refused, match="no run to undo"):
@@ -261,7 +262,7 @@ def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more() ->
     following.forget_derived(tx, one.message, LATER)
     assert standing(tx) == {second.content}
     assert tx.all("SELECT 1 FROM archival_entries WHERE superseded_by IS NOT NULL") == []
-    assert dreams.undo(tx, LATER)[1] == 2, "what is gone stays gone, and that is said"
+    assert dreams.undo(tx, LATER).gone == 2, "what is gone stays gone, and that is said"
     assert standing(tx) == {second.content}
 
 
