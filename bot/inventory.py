@@ -66,7 +66,8 @@ def lasting(entry: Entry, now: datetime) -> str:
     seconds = int((entry.expires_at - now).total_seconds())
     if seconds < 60:
         return f"{max(seconds, 0)} s"
-    minutes, hours = seconds // 60, seconds // 3_600
+    minutes = round(seconds / 60)  # 5 minutes are 5 also for who reads it a moment later
+    hours = minutes // 60
     if minutes < 120:
         return f"{minutes} min"
     return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} days"

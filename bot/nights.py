@@ -79,7 +79,9 @@ class Nights:
         def read(rows: Rows) -> list[dict[str, Any]]:
             turns = nights.turns_between(rows, period.start, period.end, asker.scope)
             found = written(rows, turns, asker.scope, period, {})
-            listed = [_turn_data(rows, turn, found) for turn in turns]
+            undone = nights.undone(rows, period.name, asker.scope)
+            listed = [_row(f"{at:%Y-%m-%d %H:%M} UTC: {words}") for at, words in undone]
+            listed += [_turn_data(rows, turn, found) for turn in turns]
             if (more := nights.count_elsewhere(rows, period.start, period.end, turns)) > 0:
                 listed.append(_row(f"{more} more where you may not know of it"))
             if found.hidden:
@@ -168,7 +170,10 @@ class Nights:
         if not back:
             return
         words = f"took back what was written in the night of {period.name}: {back} of {len(done)}"
-        event = NewEvent(Kind.NOTABLE, words, asking.scope.audience, asking.trust, person=asking.who.person)
+        event = NewEvent(
+            Kind.NOTABLE, words, asking.scope.audience, asking.trust, person=asking.who.person,
+            details={nights.UNDONE: period.name},
+        )  # fmt: skip
         activity.note(tx, event, self.clock())
 
     # ------------------------------------------------------------------ the owner's command line

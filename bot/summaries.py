@@ -163,7 +163,7 @@ def _all(found: ConstellationSummary, heard: str) -> dict[str, Any]:
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
-    return f"{title}: {'; '.join(lines)}" if lines else ""
+    return f"{title}: {'; '.join(lines)}".rstrip(".") + "." if lines else ""
 
 
 def _data(of: tuple[str, str], name: str, messages: int | None, made: str, model: str, text: str) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from memory.clock import from_text, to_text
 from memory.database import Rows
 from memory.ids import AgentId, PlaceId, TurnId
 
+UNDONE = "night_undone"
+"""In the details of the event that a night was taken back: its name."""
 _ROOT = """SELECT t.id FROM turns t LEFT JOIN agent_groups g ON g.id = t.group_id WHERE t.parent_id IS NULL
     AND t.person_id IS NULL AND (g.pattern_type = 'sleeptime'
       OR EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.source = 'sleeptime'))"""
@@ -87,6 +89,14 @@ def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[
     sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND t.id IN ({_ROOT})"
     row = rows.one(sql, (to_text(start), to_text(end)))
     return (0 if row is None else int(row[0])) - len(known)
+
+
+def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:
+    """When a night was taken back, as far as the scope may know, and what was written of that; the last time first."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT at, words FROM activity_events WHERE event_type = 'notable' AND {condition}
+              AND json_extract(details, '$.{UNDONE}') = ? ORDER BY id DESC"""
+    return [(from_text(row["at"]), row["words"]) for row in rows.all(sql, (*parameters, name))]
 
 
 def _why(rows: Rows, turn: TurnId, scope: Scope) -> str:

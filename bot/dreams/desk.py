@@ -188,7 +188,7 @@ def _head(run: Run) -> dict[str, Any]:
 def _as_seen(run: Run, items: list[Item]) -> Run:
     """A run as far as these items go: what else it did is not even counted for who may not know it."""
     done = Counter(item.action for item in items)
-    return replace(run, retired=done["merged"] + done["retired"], made=done["made"], refined=done["refined"])
+    return replace(run, retired=done["merged"] + done["retired"], made=done["made"], refined=done["refined"], related=0)
 
 
 def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> list[dict[str, Any]]:

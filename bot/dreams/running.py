@@ -188,10 +188,12 @@ def _left(choice: Choice, draft: Draft) -> int:
 
 def counts_words(run: Run) -> str:
     """What a run did, in numbers."""
+    retired, related = run.retired, run.related
     said = [
-        f"{run.retired} entries retired" if run.retired else "",
+        f"{retired} {'entry' if retired == 1 else 'entries'} retired" if retired else "",
         f"{run.made} made" if run.made else "",
         f"{run.refined} refined" if run.refined else "",
+        f"{related} relation{'s' * (related > 1)} between people, places and things noted" if related else "",
     ]
     return ", ".join(filter(None, said)) or "nothing changed"
 

@@ -84,8 +84,6 @@ def apply(tx: Tx, plan: Plan, now: datetime) -> str:
         tx.insert("dream_tallies", {"run_id": run, "agent_id": agent, **counts})
     _audit(course)
     notes = (*plan.notes, *(f"{count} left: {why}" for why, count in sorted(course.left.items())))
-    if course.linked:
-        notes += (f"{course.linked} relations between people, places and things were noted",)
     changed = course.linked or any(each.retired or each.made or each.refined for each in course.tallies.values())
     if not changed and not notes:
         tx.run("DELETE FROM dream_tallies WHERE run_id = ?", (run,))

@@ -30,10 +30,8 @@ class Run:
     retired: int
     made: int
     refined: int
-
-    @property
-    def changed(self) -> bool:
-        return bool(self.retired or self.made or self.refined)
+    related: int
+    """Relations between people, places and things that it read out of entries and that still stand."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,8 @@ def refused(tx: Tx, notes: tuple[str, ...], now: datetime) -> None:
 
 
 _RUNS = """SELECT r.*, coalesce(sum(t.retired), 0) AS retired, coalesce(sum(t.made), 0) AS made,
-           coalesce(sum(t.refined), 0) AS refined
+           coalesce(sum(t.refined), 0) AS refined,
+           (SELECT count(*) FROM graph_triples g WHERE g.run_id = r.id) AS related
            FROM dream_runs r LEFT JOIN dream_tallies t ON t.run_id = r.id"""
 
 
@@ -137,8 +136,7 @@ def latest_seen(rows: Rows, scope: Scope) -> Run | None:
 
 def newest_done(rows: Rows) -> Run | None:
     """The newest that changed something and was not undone."""
-    linked = "EXISTS (SELECT 1 FROM graph_triples g WHERE g.run_id = r.id)"
-    having = f"GROUP BY r.id HAVING r.outcome = 'done' AND (retired + made + refined > 0 OR {linked})"
+    having = "GROUP BY r.id HAVING r.outcome = 'done' AND retired + made + refined + related > 0"
     row = rows.one(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1")
     return None if row is None else _run(row)
 
@@ -146,7 +144,8 @@ def newest_done(rows: Rows) -> Run | None:
 def _run(row: Row) -> Run:
     notes = tuple(json.loads(row["notes"]))
     return Run(
-        row["id"], from_text(row["at"]), row["outcome"], notes, row["retired"], row["made"], row["refined"]
+        row["id"], from_text(row["at"]), row["outcome"], notes, row["retired"], row["made"], row["refined"],
+        row["related"],
     )  # fmt: skip
 
 

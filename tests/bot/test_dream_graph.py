@@ -42,7 +42,9 @@ async def test_what_entries_say_is_noted_once_and_leads_from_what_somebody_names
         await g.keep("Ann works at the Blue Bakery", "Ann owns the hound Rex")
         await g.run()
         assert await triples(g) == [("Ann", "works at", "Blue Bakery"), ("Ann", "owns", "Rex")]
-        assert "2 relations between people, places and things were noted" in await g.report()
+        report = await g.report()
+        assert "UTC: 2 relations between people, places and things noted." in report
+        assert "Left" not in report
         asked = len(g.model.requests)
         await g.run()
         assert len(g.model.requests) == asked, "nothing is new"

@@ -170,6 +170,8 @@ async def test_a_night_is_undone_as_one(tmp_path: Path) -> None:
         assert boat.content == "Ann has a boat called Ada."
         events = await at.house.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
         assert events == ["took back what was written in the night of 2026-11-22: 5 of 5"]
+        told = [row["text"] for row in await at.nights.report(OLGAS, "2026-11-22")]
+        assert told[0].endswith(f"UTC: {events[0]}"), "who looks at a night sees that it does not stand any more"
         again = await at.nights.undo(BY_OLGA, "2026-11-22")
         assert {item["state"] for item in again} == {"left"}
         store = at.house.service.constellations, at.house.service.house, at.house.service.approvals.people
