@@ -18,7 +18,13 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _DECISION = re.compile(
     r"\b(?:changed|switched|moved)\b.+?\b(?:to|from)\b"
     r"|\b(?:used?|chose|picked|decided|switched|went)\b.+?\b(?:instead of|over|rather than|for)\b"
-    r"|\b(?:geändert|gewählt|entschieden|umgestellt)\b|\bstatt\b",
+    r"|\b(?:decided|agreed|settled)\s+(?:to|on|that|against|upon)\b|\bdecision\b\W*:"
+    r"|\b(?:geändert|gewählt|entschieden|umgestellt|beschlossen)\b|\bentscheidung\b\W*:|\bstatt\b|決定|に決め",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\?\s*$|？\s*$|\b(?:not|n['’]t|never)\b(?:\s+\w+){0,2}\s+(?:decided|agreed|settled)\b"
+    r"|\b(?:nicht|nichts)\b(?:\s+\w+){0,2}\s+(?:entschieden|beschlossen)\b|未決定",
     re.IGNORECASE,
 )
 _REASON = re.compile(
@@ -69,7 +75,7 @@ def decisions(text: str) -> list[str]:
     found = (
         _BULLET.sub("", line).strip()
         for line in text.splitlines()
-        if _DECISION.search(line) or (_BULLET.match(line) and _REASON.search(line))
+        if (_DECISION.search(line) and not _OPEN.search(line)) or (_BULLET.match(line) and _REASON.search(line))
     )
     return _first(found, MOST_DECISIONS)
 
