@@ -23,7 +23,7 @@ _DECISION = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\?\s*$|？\s*$|\b(?:not|n['’]t|never)\b(?:\s+\w+){0,2}\s+(?:decided|agreed|settled)\b"
+    r"\?\s*$|？\s*$|(?:\b(?:not|never)|n['’]t)\b(?:\s+\w+){0,2}\s+(?:decided|agreed|settled)\b"
     r"|\b(?:nicht|nichts)\b(?:\s+\w+){0,2}\s+(?:entschieden|beschlossen)\b|未決定",
     re.IGNORECASE,
 )
