@@ -106,7 +106,10 @@ def note_review(tx: Tx, by: By, review: str) -> list[Learning]:
     """Keep what a review found; an issue that is known is counted, once for each message. Raises Refused."""
     issues = issues_of(_checked(review, LONGEST_REVIEW))
     if not issues:
-        raise Refused(f"no issue of {_ISSUE[0]} to {_ISSUE[1]} characters stands in it; number them, one in a line")
+        raise Refused(
+            f"no issue of {_ISSUE[0]} to {_ISSUE[1]} characters stands in it, so there is nothing to keep (a review "
+            "that passes teaches nothing): number what was found, one in a line"
+        )
     return [_counted(tx, by, issue) for issue in issues]
 
 

@@ -9,7 +9,7 @@ from discord import app_commands
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.knowing import project_line
-from bot.projects import Projects, numbered
+from bot.projects import Projects
 from memory.audience import Trust
 from memory.projects import LONGEST, LONGEST_TECH, Learning
 from sources.discord.hearing import trust_of
@@ -78,8 +78,7 @@ def _add_rating(group: app_commands.Group, projects: Projects, settings: Discord
 def _add_listing(group: app_commands.Group, projects: Projects, settings: DiscordSettings) -> None:
     async def words(interaction: Interaction) -> str:
         found = await projects.listing(await asker_of(interaction, settings))
-        lines = [f"- {discord.utils.escape_markdown(project_line(each)[2:])} `{each.id}`" for each in found]
-        return "\n".join(lines) or "Nothing was learned from projects that you may know here."
+        return "\n".join(map(_line, found)) or "Nothing was learned from projects that you may know here."
 
     @group.command(name="list", description="What was learned from projects that you may know here")
     async def listed(interaction: Interaction) -> None:
@@ -104,6 +103,10 @@ def _trust(interaction: Interaction, settings: DiscordSettings) -> Trust:
     return trust_of(author_of(interaction.user), settings)
 
 
+def _line(each: Learning) -> str:
+    return f"- {discord.utils.escape_markdown(project_line(each)[2:])} `{each.id}`"
+
+
 async def _kept(work: Any) -> str:
     found: list[Learning] = await work
-    return "\n".join(["Kept:", *map(numbered, found)])
+    return "\n".join(["Kept:", *map(_line, found)])
