@@ -66,11 +66,16 @@ class Dreams:
             if not asker.is_owner:
                 return [
                     _head(_as_seen(run, items)),
-                    *(_item(item, names.get(item.agent, item.agent)) for item in items),
+                    *(_item(run, item, names.get(item.agent, item.agent)) for item in items),
                 ]
             since = run.at - records.WEEK
             given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
-            return [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
+            told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
+            earlier = None if items or hidden else records.newest_done(rows)
+            if earlier is not None and earlier.id != run.id:  # the one that can be undone is not lost from sight
+                items, hidden = dreams.reported(rows, earlier.id, asker.scope, _LISTED)
+                told += [_head(earlier), *_lines(earlier, items, hidden, names)]
+            return told
 
         return await self._read(read)
 
@@ -192,13 +197,13 @@ def _as_seen(run: Run, items: list[Item]) -> Run:
 
 
 def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> list[dict[str, Any]]:
-    lines = [_item(item, names.get(item.agent, item.agent)) for item in items]
+    lines = [_item(run, item, names.get(item.agent, item.agent)) for item in items]
     if hidden:
         lines.append({"what": "hidden", "text": f"{hidden} more changes are of what is not for you to know."})
     return [*lines, *({"what": "left", "text": f"Left: {note}."} for note in run.notes)]
 
 
-def _item(item: Item, agent: str) -> dict[str, Any]:
+def _item(run: Run, item: Item, agent: str) -> dict[str, Any]:
     words = one_line(item.content, _SHOWN)
     match item.action:
         case "made" if item.waiting:
@@ -211,6 +216,8 @@ def _item(item: Item, agent: str) -> dict[str, Any]:
             said = f'put away, since it does not hold any more: "{words}"'
         case "retired":
             said = f'retired as noise: "{words}"'
+        case _ if run.outcome == "undone":
+            said = f'had mended category and tags: "{words}"'
         case _:
             tags = f", tags {', '.join(item.tags)}" if item.tags else ""
             said = f'{item.before["category"] or "no category"} became {item.category}{tags}: "{words}"'

@@ -32,7 +32,7 @@ from memory.dreams import Pass
 from memory.ids import AgentId, EntryId, new_id
 from memory.jobs import NewJob
 from scheduler.jobs import Firing
-from tests.bot.parts import ANN, BOB, OLGA, Held, ScriptedModel, guild, said
+from tests.bot.parts import ANN, BOB, OLGA, Held, ScriptedModel, guild, said, says
 from tests.bot.stage import Service, Setting, running
 
 MODEL = "scripted:one"
@@ -162,6 +162,7 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert 'no category became food/drinks, tags tea: "Ann likes tea"' in report
         words = await g.dreams.undo(OLGA_HERSELF)
         assert "is undone: 3 entries retired, 1 made, 1 refined, all as before." in words
+        assert "had mended category and tags: " in await g.report(), "which it has no more"
         assert await g.state() == before
         assert "undone since" in await g.report()
 
@@ -172,6 +173,19 @@ async def test_a_second_run_asks_nothing_when_nothing_is_new(tmp_path: Path) -> 
         await g.run()
         assert (await g.run()).words == "nothing is new"
         assert len(g.model.requests) == 1
+
+
+async def test_what_can_be_undone_is_told_also_after_a_run_that_changed_nothing(tmp_path: Path) -> None:
+    async with ground(tmp_path, answers(retire=["e1"]), otherwise=says("sure, all gone")) as g:
+        await g.keep("test test", "Ann likes tea")
+        assert (await g.run()).words == "1 entry retired"
+        await g.keep("Ann owns a hound", "Ann owns a boat")
+        await g.run()
+        lines = (await g.report()).splitlines()
+        assert lines[0].endswith("UTC: nothing changed.")
+        assert "the answer was no JSON" in "\n".join(lines)
+        assert any(line.endswith("UTC: 1 entry retired.") for line in lines[1:])
+        assert lines[-1].endswith('retired as noise: "test test"')
 
 
 async def test_a_directive_file_overrides_the_text_but_not_the_form(tmp_path: Path) -> None:

@@ -180,7 +180,11 @@ def test_what_changed_meanwhile_is_left_and_said() -> None:
     run = dreams.apply(tx, Plan((merge(first, second), Retire(Pass.CONSOLIDATION, third))), LATER)
     found = dreams.latest_run(tx)
     assert found is not None
-    assert (found.id, found.changed, found.notes) == (run, False, ("2 left: changed meanwhile",))
+    assert (found.id, found.retired + found.made + found.refined, found.notes) == (
+        run,
+        0,
+        ("2 left: changed meanwhile",),
+    )
 
 
 def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run() -> None:
