@@ -188,6 +188,16 @@ def add_text(loro: LoroDoc, target: Target, text: str) -> None:
     held.push_str(text)
 
 
+def add_line(loro: LoroDoc, target: Target, text: str) -> None:
+    """Add to the end of a text, on a line of its own."""
+    add_text(loro, target, on_its_own_line(_text(loro, target).to_string(), text))
+
+
+def on_its_own_line(standing: str, added: str) -> str:
+    """What to add behind a text: forms and seeds leave a last line without its end, which words must not run into."""
+    return f"\n{added}" if added and standing and not standing.endswith("\n") else added
+
+
 def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
     """Put `new` in place of every `old` in a text; raises Refused when there is none."""
     held = _text(loro, target)

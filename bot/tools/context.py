@@ -124,9 +124,9 @@ def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
     label, field, text = arguments.label, arguments.field, arguments.content
     match arguments.operation:
         case "append" if field:
-            return blocks.append_to_field(tx, author, label, field, f"{text.rstrip()}\n")
+            return blocks.append_to_field(tx, author, label, field, f"{text.rstrip()}\n", own_line=True)
         case "append":
-            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n")
+            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n", own_line=True)
         case "replace" if field:
             return blocks.replace_in_field(tx, author, label, field, arguments.old_content, arguments.new_content)
         case "replace":

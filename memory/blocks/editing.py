@@ -12,6 +12,7 @@ from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation, decide
 from memory.blocks.telling import tell_changed
 from memory.clock import from_text, to_text
+from memory.containers import on_its_own_line
 from memory.database import Rows, Tx
 from memory.document import BlockDocument, Stamp
 from memory.errors import BlockRefused, Refused
@@ -19,9 +20,16 @@ from memory.merging import write_seen
 from memory.schemas import outline
 
 
-def append_block(tx: Tx, author: Author, label: str, text: str) -> Block:
-    """Add text to the end of a block. Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt."""
-    return edit_text(tx, author, label, Operation.APPEND, lambda document: document.append(text))
+def append_block(tx: Tx, author: Author, label: str, text: str, own_line: bool = False) -> Block:
+    """Add text to the end of a block, or below its last line (`own_line`).
+
+    Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt.
+    """
+
+    def change(document: BlockDocument) -> None:
+        document.append(on_its_own_line(document.text(), text) if own_line else text)
+
+    return edit_text(tx, author, label, Operation.APPEND, change)
 
 
 def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str) -> Block:

@@ -25,9 +25,10 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
     return _change(tx, author, label, path, _Edit(Operation.OVERWRITE, containers.set_value, value=value))
 
 
-def append_to_field(tx: Tx, author: Author, label: str, path: str, text: str) -> Block:
-    """Add to the end of a text that is a field or a section. Raises as `append_block`."""
-    return _change(tx, author, label, path, _Edit(Operation.APPEND, containers.add_text, text=text))
+def append_to_field(tx: Tx, author: Author, label: str, path: str, text: str, own_line: bool = False) -> Block:
+    """Add to the end of a text that is a field or a section, or below its last line. Raises as `append_block`."""
+    add = containers.add_line if own_line else containers.add_text
+    return _change(tx, author, label, path, _Edit(Operation.APPEND, add, text=text))
 
 
 def replace_in_field(tx: Tx, author: Author, label: str, path: str, old: str, new: str) -> Block:

@@ -32,6 +32,21 @@ places = ["discord:99"]
 """
 
 
+OPEN_LINES = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "list"
+description = "What to buy"
+content = "Milk."
+[[agents.blocks]]
+label = "days"
+description = "What the days were like"
+schema = { type = "composite", sections = [{ name = "diary", schema = { type = "text" } }] }
+values = { diary = "Rain." }
+"""
+
+
 class Revoke:
     """Somebody else takes back every share in the middle of a turn."""
 
@@ -97,6 +112,18 @@ async def test_an_agent_takes_its_last_change_back_and_makes_it_again(tmp_path: 
         ((text, ok),) = await scene.do(call("context", "5", operation="redo", label="scratchpad"))
         assert not ok
         assert text == "there is nothing to do again here"
+
+
+async def test_what_is_added_does_not_run_into_a_last_line_that_a_form_left_open(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=OPEN_LINES)) as service:
+        found = await Scene(service).do(
+            call("context", "1", operation="append", label="list", content="Eggs."),
+            call("context", "2", operation="append", label="list", content="Salt."),
+            call("context", "3", operation="append", label="days", field="diary", content="Sun."),
+        )
+        assert [ok for _text, ok in found] == [True] * 3, found
+        stored = "SELECT content FROM memory_blocks WHERE label IN ('list', 'days') ORDER BY label DESC"
+        assert await service.column(stored) == ["Milk.\nEggs.\nSalt.\n", "## diary\nRain.\nSun.\n"]
 
 
 async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: Path) -> None:
