@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, TypeVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from bot.config.sections import Web
 from bot.errors import ToolError
@@ -16,7 +16,7 @@ from bot.policy import Asks, Caution
 from bot.quoting import quotation
 from bot.tools.base import Arguments, Outcome, Tool, ToolContext
 from memory.audience import Trust
-from sources.web import Found, PageText, Reader, Searching, WebRefused, read_text
+from sources.web import Found, PageText, Reader, Searching, WebRefused, checked_url, read_text
 
 _SHOWN = 8_000  # characters of a page that one call shows
 _LINKS = 15
@@ -45,6 +45,16 @@ def fetching(reader: Reader) -> Fetch:
 class FetchArguments(Arguments):
     url: str = Field(min_length=8, max_length=2_000, description="http or https address of a page")
     start: int = Field(default=0, ge=0, description="character of the page to begin at, for what was cut off")
+
+    @field_validator("url")
+    @classmethod
+    def _of_the_web(cls, url: str) -> str:
+        """Nobody is asked for a yes to what could never be read."""
+        try:
+            checked_url(url)
+        except WebRefused as error:
+            raise ValueError(str(error)) from error
+        return url
 
 
 class WebFetchTool:

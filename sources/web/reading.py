@@ -97,7 +97,7 @@ class Reader:
                 httpcore.AsyncConnectionPool(network_backend=network, max_keepalive_connections=0) as pool,
             ):
                 for _ in range(_MOST_REDIRECTS + 1):
-                    page, onward = await _one(pool, _checked(url), accept)
+                    page, onward = await _one(pool, checked_url(url), accept)
                     if onward is None:
                         return page
                     url = urljoin(url, onward)
@@ -108,8 +108,8 @@ class Reader:
         raise WebRefused(f"{_host(url)} leads on and on: more than {_MOST_REDIRECTS} redirects.")
 
 
-def _checked(url: str) -> SplitResult:
-    """The parts of a URL that may be read. Raises WebRefused."""
+def checked_url(url: str) -> SplitResult:
+    """The parts of a URL that may be read, as far as its form decides that. Raises WebRefused."""
     if len(url) > _MOST_URL:
         raise WebRefused("That address is too long.")
     try:

@@ -121,6 +121,15 @@ async def test_by_default_somebody_is_asked_first(tmp_path: Path) -> None:
         assert request["reason"] == "web_search is never called without a yes"
 
 
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "nonsense", "https://ana:secret@example.org/"])
+async def test_nobody_is_asked_for_an_address_that_is_never_read(tmp_path: Path, url: str) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "always"))) as service:
+        ((told, ok),) = await asked(service, call("web_fetch", url=url))
+        assert not ok
+        assert "not a URL of the web" in told or "is not read" in told
+        assert await service.column("SELECT reason FROM permission_requests") == []
+
+
 @pytest.mark.parametrize(("place", "asks"), [(PUBLIC_PLACE, False), (HALL, True), (ATTIC, True)])
 async def test_private_asks_where_not_everybody_hears(tmp_path: Path, place: Place, asks: bool) -> None:
     async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "private"))) as service:
