@@ -137,6 +137,9 @@ def _how_far(run: Run, asked: Sequence[Part]) -> str:
     kind = asked[-1].kind
     if kind == "stage":
         total, now = len(_stages(run)), max(part.stage for part in asked) + 1
+        if _side_by_side(run):
+            working = {part.stage for part in asked if part.status == "running"}
+            return f"{total - len(working)} of {total} stages done"
         return f"stage {now} of {total}"
     if kind == "choice":
         return "choosing who answers"
@@ -148,6 +151,11 @@ def _doing(run: Run, part: Part) -> str:
     stages = _stages(run)
     stage = f": {stages[part.stage]}" if part.kind == "stage" and part.stage < len(stages) else ""
     return f"{stage} (try {part.attempt})" if part.attempt > 1 else stage
+
+
+def _side_by_side(run: Run) -> bool:
+    settings = stored(run.pattern, run.settings)
+    return isinstance(settings, Pipeline) and settings.parallel_stages
 
 
 def _stages(run: Run) -> list[str]:

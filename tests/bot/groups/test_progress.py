@@ -37,6 +37,16 @@ def test_stages_are_counted_and_named_and_a_second_try_is_said() -> None:
     ]
 
 
+def test_of_stages_side_by_side_those_are_counted_that_are_over() -> None:
+    together = {**TWO_STAGES, "parallel_stages": True}
+    draft, final = part("ant", "stage", "running"), part("bee", "stage", "done", stage=1)
+    assert words("pipeline", together, draft, final) == [
+        "Team is working on this: 1 of 2 stages done.",
+        "… Ant: draft",
+        "✓ Bee: final",
+    ]
+
+
 def test_ballots_are_counted_and_not_shown() -> None:
     asked = part("ant", "ballot", "done"), part("bee", "ballot", "failed"), part("cat", "ballot", "running")
     assert words("voting", {}, *asked) == [
