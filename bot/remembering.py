@@ -193,7 +193,7 @@ class Remembering:
             same = block == replayed and version_of(tx, block) == known.version
             past = known if same else past_of_block(tx, block)
             writer = writer_called(writer_names(tx, past, asking.scope), past, whose)
-            return block_history.revert(edit, past, writer, version_before(past, since, self.clock()))
+            return block_history.revert(edit, past, writer, version_before(past, since, self.clock()), whose)
 
         return await self._done(asking, name, change)
 

@@ -343,15 +343,17 @@ def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
     return undoable, redoable
 
 
-def revert(edit: Edit, past: Past, whose: Writer, after: int) -> Done:
+def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") -> Done:
     """Take back what a writer changed after a version, keeping what others wrote. `past` is the block's, as it is now.
+
+    `called` is how people name that writer; without it the writer's id is said.
 
     Raises Refused when there is nothing to take back, or when the block was changed since the past was read.
     """
-    changes = past.by(whose, after)
+    changes, name = past.by(whose, after), called or whose
     if not changes:
-        raise Refused(f"{whose} changed nothing here since version {max(after, past.start)}; there are {past.range}")
-    return take_back(edit, past, changes, f"what {whose} changed")
+        raise Refused(f"{name} changed nothing here since version {max(after, past.start)}; there are {past.range}")
+    return take_back(edit, past, changes, f"what {name} changed")
 
 
 def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it") -> Done:

@@ -19,6 +19,7 @@ from memory.changes import SYSTEM, agent_writer, job_writer, person_writer
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.document import BlockDocument
+from memory.errors import Refused
 from memory.faults import commit_point
 from memory.ids import AgentId
 from memory.past import Past, past_of
@@ -87,6 +88,14 @@ async def test_what_that_writer_writes_meanwhile_goes_as_well(tmp_path: Path) ->
 
 async def test_undisturbed_the_past_is_replayed_once(tmp_path: Path) -> None:
     assert await reverted(tmp_path, lambda _tx: None) == "one\n"
+
+async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_path: Path) -> None:
+    async with interrupted(tmp_path, a_text, lambda _tx: None) as remembering:
+        with pytest.raises(Refused, match="^Star changed nothing here since version 1"):
+            await remembering.revert(ASKING, "notes", "Star", "2")
+        await remembering.revert(ASKING, "notes", "Star", "")
+        with pytest.raises(Refused, match="^nothing of what Star changed is left"):
+            await remembering.revert(ASKING, "notes", "Star", "")
 
 
 # ------------------------------------------------------------------------------------- back, and taking a change back
