@@ -218,6 +218,7 @@ def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Pat
         "pattern": "round_robin",
         "members": [{"agent": "Star", "status": "active", "role": "regular", "model": "offline"}],
         "state": {},
+        "kept": [],
     }
 
 
