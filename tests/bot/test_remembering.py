@@ -89,6 +89,7 @@ async def test_what_that_writer_writes_meanwhile_goes_as_well(tmp_path: Path) ->
 async def test_undisturbed_the_past_is_replayed_once(tmp_path: Path) -> None:
     assert await reverted(tmp_path, lambda _tx: None) == "one\n"
 
+
 async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_path: Path) -> None:
     async with interrupted(tmp_path, a_text, lambda _tx: None) as remembering:
         with pytest.raises(Refused, match="^Star changed nothing here since version 1"):
