@@ -92,10 +92,10 @@ async def test_undisturbed_the_past_is_replayed_once(tmp_path: Path) -> None:
 
 async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_path: Path) -> None:
     async with interrupted(tmp_path, a_text, lambda _tx: None) as remembering:
-        with pytest.raises(Refused, match="^Star changed nothing here since version 1"):
+        with pytest.raises(Refused, match=r"^Star changed nothing here since version 1"):
             await remembering.revert(ASKING, "notes", "Star", "2")
         await remembering.revert(ASKING, "notes", "Star", "")
-        with pytest.raises(Refused, match="^nothing of what Star changed is left"):
+        with pytest.raises(Refused, match=r"^nothing of what Star changed is left"):
             await remembering.revert(ASKING, "notes", "Star", "")
 
 
