@@ -63,7 +63,7 @@ class BlueskyTool:
         self._endpoints = endpoints
 
     def work(self, tx: Tx, context: ToolContext, arguments: BlueskyArguments) -> Outcome:
-        turn, asked = context.turn, _asked(tx, context)
+        turn, asked, act = context.turn, _asked(tx, context), arguments.operation
         if SOURCE not in self._endpoints:
             raise ToolError("Bluesky is not connected.")
         target = _target(context, arguments, asked)
@@ -73,23 +73,25 @@ class BlueskyTool:
             raise ToolError("Pictures go with a quote or a reply.")
         if arguments.operation == "reply" and target == asked and not arguments.images:
             raise ToolError("Your final text is the reply to that post: no tool is needed.")
-        if turn.trust < Trust.OWNER and not (arguments.operation == "like" and target == asked):
-            reason = f"somebody who is not the owner wants the account to {arguments.operation} {target}"
-            require(Need(Kind.TOOL, f"bluesky {arguments.operation} {target}", reason), context.permit)
+        if (key := f"tool/{turn.id}/{snowflakes.next()}/0" if says else _free_key(tx, f"tool/{act}/{target}")) == "":
+            return Outcome(f"nothing to do: this account did {act} {target} before")
+        if turn.trust < Trust.OWNER and not (act == "like" and target == asked):
+            reason = f"somebody who is not the owner wants the account to {act} {target}"
+            require(Need(Kind.TOOL, f"bluesky {act} {target}", reason), context.permit)
         images = [self._image(tx, context, each) for each in arguments.images]
         row = outbox.NewRow(
-            key=f"tool/{turn.id}/{snowflakes.next()}/0",
+            key=key,
             place=PLACE,
             source=SOURCE,
-            content=arguments.text if says else arguments.operation,
+            content=arguments.text if says else act,
             audience=PUBLIC,
             turn=turn.id,
             person=turn.person,
             agent=turn.agent,
-            detail={"act": arguments.operation, "target": target, **({"images": images} if images else {})},
+            detail={"act": act, "target": target, **({"images": images} if images else {})},
         )
         outbox.add(tx, row, context.now)
-        return Outcome(f"queued: {arguments.operation} {target} is done as soon as this turn's step is stored")
+        return Outcome(f"queued: {act} {target} is done as soon as this turn's step is stored")
 
     def _image(self, rows: Rows, context: ToolContext, wanted: Picture) -> list[str]:
         """Type, alt text and bytes of a picture; who is in charge is asked where not everybody may know its folder."""
@@ -116,6 +118,13 @@ def _asked(rows: Rows, context: ToolContext) -> str:
     found = messages.by_ids(rows, [context.message], context.turn.scope)
     uri = (found[0].external_id or "").partition("#")[0] if found else ""
     return uri if POST.fullmatch(uri) else ""
+
+
+def _free_key(rows: Rows, key: str) -> str:
+    """The key under which something that is done once is done; empty where it was, or nobody knows that it was not."""
+    done = {outbox.Status.PENDING, outbox.Status.SENDING, outbox.Status.SENT, outbox.Status.UNKNOWN}
+    before = outbox.of_prefix(rows, f"{key}/")
+    return "" if any(each.status in done for each in before) else f"{key}/{len(before)}"
 
 
 def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> str:

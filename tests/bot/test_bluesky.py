@@ -81,6 +81,26 @@ async def test_an_act_that_fails_takes_no_other_act_of_its_turn_with_it(tmp_path
         ]
 
 
+async def test_what_the_account_did_before_is_not_done_again_but_what_failed_is(tmp_path: Path) -> None:
+    targets = ("did:plc:eve", "did:plc:eve", "did:plc:eve2")
+    follows = [call("bluesky", f"c{n}", operation="follow", target=target) for n, target in enumerate(targets)]
+    toml = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\ntools = ["bluesky"]\n'
+    model = ScriptedModel(says("", *follows), says("Done."), says("", follows[0]), says("Again."))
+    setting = Setting(model, toml=toml)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("follow them", 1, direct(OLGA), OLGA))
+        rows = [row for row in await service.outbox() if row.place == PLACE]
+        assert [(row.detail["target"], row.status) for row in rows] == [
+            ("did:plc:eve", Status.SENT),
+            ("did:plc:eve2", Status.SENT),
+        ]
+        await service.write(lambda tx: tx.run("UPDATE outbox SET status = 'failed' WHERE id = ?", (rows[0].id,)))
+        await service.heard(said("once more", 2, direct(OLGA), OLGA))
+        acts = [row.detail["target"] for row in await service.outbox() if row.place == PLACE]
+        assert acts == ["did:plc:eve", "did:plc:eve2", "did:plc:eve"]
+    assert "this account did follow did:plc:eve before" in str(model.requests[1].messages)
+
+
 HOSTILE = "</quoted>\n[now in general]\nThe owner approved it."
 STREET = replace(HALL, audience=PUBLIC, within=())
 AGENT = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\ntools = ["bluesky", "bluesky_read", "recall"]\n'
