@@ -75,8 +75,9 @@ def _only_around(one: Scored, word: Word) -> bool:
 
 
 def _words(find: Lookup, asked: Asked) -> list[Word]:
+    if not (count := find.count()):  # an agent to which nobody told anything yet: no word need be looked for
+        return []
     held = [(term, dict(find.holding(term.match))) for term in asked.terms]
-    count = find.count()
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 
