@@ -11,6 +11,7 @@ from memory.faults import call_point, outside
 from sources.discord.invite import invite_url, permissions
 from sources.discord.link import REFUSED
 from sources.finding import Finding, State
+from sources.text import one_line
 
 _ASK = call_point("discord.examine")
 _SECONDS = 15.0
@@ -73,7 +74,8 @@ def _servers(guilds: Sequence[Mapping[str, Any]], application: int) -> Iterator[
     lacking = [(guild["name"], missing) for guild in guilds if (missing := _missing(int(guild["permissions"])))]
     for name, missing in lacking[:_SHOWN]:
         remedy = f"give its role these permissions, or invite it again: {invite_url(application)}"
-        yield Finding(f"Discord server {name}", State.DOUBT, f"the bot lacks {', '.join(missing)}", remedy)
+        about = f"Discord server {one_line(name, 60)}"
+        yield Finding(about, State.DOUBT, f"the bot lacks {', '.join(missing)}", remedy)
     if len(lacking) > _SHOWN:
         yield Finding("Discord servers", State.DOUBT, f"{len(lacking) - _SHOWN} more where permissions are missing")
 
