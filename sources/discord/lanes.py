@@ -1,5 +1,6 @@
 """One ordered lane per channel: what needs no waiting happens at once, what follows a wait waits its turn."""
 
+import asyncio
 import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -12,7 +13,7 @@ log = structlog.get_logger(__name__)
 Job: TypeAlias = Callable[[], Awaitable[None] | None]
 """Does its work at once and gives None, or gives what to wait for until it is done."""
 
-Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 class Lanes:
@@ -62,7 +63,8 @@ class Lanes:
         waiting = _run(job)
         if waiting is not None:
             self._lanes[lane] = deque()
-            self._spawn(self._drain(lane, waiting))
+            # a task that is cancelled before its first step never comes to what it was to wait for
+            self._spawn(self._drain(lane, waiting)).add_done_callback(lambda _: _let_go(waiting))
 
     async def _drain(self, lane: int, waiting: Awaitable[None] | None) -> None:
         queue = self._lanes[lane]
@@ -85,6 +87,11 @@ def _run(job: Job) -> Awaitable[None] | None:
         log.exception("an event could not be handled")
         return None
     return result if inspect.isawaitable(result) else None
+
+
+def _let_go(waiting: Awaitable[None]) -> None:
+    if inspect.iscoroutine(waiting):
+        waiting.close()
 
 
 async def _finish(waiting: Awaitable[None]) -> None:

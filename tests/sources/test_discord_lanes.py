@@ -1,7 +1,10 @@
 """Order within a channel, whatever each event has to wait for."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import gc
+import warnings
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,3 +99,23 @@ async def test_a_hold_is_ended_only_by_its_own_release() -> None:
         assert done == [0, 1]
 
     await through(act)
+
+
+async def test_what_is_cancelled_before_its_first_step_leaves_no_warning_behind() -> None:
+    spawned: list[asyncio.Task[None]] = []
+
+    def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        spawned.append(asyncio.create_task(work))
+        return spawned[-1]
+
+    done: list[int] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Lanes(spawn).put(0, job(done, 1, 1))
+        spawned[0].cancel()
+        await asyncio.gather(*spawned, return_exceptions=True)
+        await asyncio.sleep(0)  # for what is called when a task is done
+        spawned.clear()
+        gc.collect()
+    assert not done
+    assert not [str(one.message) for one in caught]
