@@ -8,59 +8,59 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot import control
-from bot.approving import Approvals, approval_terms
-from bot.archive import Archive
-from bot.background import Background
 from bot.broker import Broker
-from bot.budgeting import configured_budgets, open_budgeting
 from bot.chat import Chat
-from bot.community import open_community
-from bot.compaction import Compactor
 from bot.config import Config
-from bot.coordinating import Coordinating
-from bot.costs import Costs
 from bot.damage import DamageWatch
-from bot.desk import Desk
+from bot.desks.approving import Approvals, approval_terms
+from bot.desks.archive import Archive
+from bot.desks.budgeting import configured_budgets, open_budgeting
+from bot.desks.community import open_community
+from bot.desks.coordinating import Coordinating
+from bot.desks.costs import Costs
+from bot.desks.desk import Desk
+from bot.desks.facts import Facts
+from bot.desks.folders import Folders
+from bot.desks.granting import Granting
+from bot.desks.halting import Halt
+from bot.desks.household import open_household
+from bot.desks.operations import Operations
+from bot.desks.projects import Projects
+from bot.desks.remembering import Remembering
+from bot.desks.restarting import Restart
+from bot.desks.states import States
+from bot.desks.steering import open_steering
+from bot.desks.summaries import open_summaries
+from bot.desks.talking import Talking
+from bot.desks.undelivered import Outbox
+from bot.desks.why import Why
 from bot.dreams.desk import open_dreams
 from bot.embedding import Embedding, open_embedding
 from bot.errands import Errands
 from bot.errors import ConfigError
 from bot.examining.apart import Examining
-from bot.facts import Facts
-from bot.folders import Folders
 from bot.fronts import Desks, connect_fronts
-from bot.granting import Granting
-from bot.halting import Halt
-from bot.household import open_household
 from bot.houses import Answering, open_house
-from bot.idling import IdleWatch
-from bot.kit import Kit, Limits, OwnersSide
 from bot.lane import Patience
 from bot.mcp.opening import NoServers, Servers, open_servers
 from bot.notices import Notices
-from bot.operations import Operations
 from bot.packaging import package, too_long
+from bot.passes.background import Background
+from bot.passes.compaction import Compactor
+from bot.passes.idling import IdleWatch
+from bot.passes.summarising import Summarising
 from bot.patrolling import quiet_hours
 from bot.preview import Previews
 from bot.progress import Progress
-from bot.projects import Projects
-from bot.rates import Rates
-from bot.remembering import Remembering
-from bot.restarting import Restart
 from bot.router import House, Router
 from bot.secrets import Redactor
-from bot.states import States
-from bot.steering import open_steering
-from bot.summaries import open_summaries
-from bot.summarising import Summarising
-from bot.talking import Talking
 from bot.thinking import Thinking, open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
-from bot.undelivered import Outbox
+from bot.turns.kit import Kit, Limits, OwnersSide
+from bot.turns.rates import Rates
 from bot.upkeep import open_agenda, open_backups, open_patrols, open_schedule
 from bot.watchers import Broadcast, Typing
-from bot.why import Why
 from memory.clock import Clock, utc_now
 from memory.constellation import Constellations
 from memory.errors import StoreError

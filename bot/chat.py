@@ -13,6 +13,8 @@ from typing import Any
 
 from bot.broker import SOURCE as BROKER
 from bot.courier import to_delivery
+from bot.desks.why import AT_TERMINAL
+from bot.desks.why_text import account_text
 from bot.errands import said_because
 from bot.errors import UserError
 from bot.events import Complete, Failed, TextChunk, TurnEvent
@@ -20,8 +22,6 @@ from bot.fronts import Desks
 from bot.policy import Approver
 from bot.router import Router
 from bot.watchers import Broadcast
-from bot.why import AT_TERMINAL
-from bot.why_text import account_text
 from memory import groups, inbox, messages, outbox
 from memory.audience import OWNER, Scope
 from memory.constellation import Constellations

@@ -12,19 +12,20 @@ from typing import TypeAlias
 
 import structlog
 
-from bot import broker, events, happenings, recovery
+from bot import broker, events
 from bot.groups.beginning import beginning
 from bot.groups.conducting import look_alone, run_turn
 from bot.groups.likeness import likeness, may_compare
 from bot.groups.writing import STATUS as WRITTEN
-from bot.kit import Kit
 from bot.notices import Notices
 from bot.patrolling import is_patrol, waits_until
-from bot.rates import refuse
-from bot.reins import Reins
 from bot.seeding import ensure_blocks
-from bot.spaces import reference_blocks
-from bot.turn import Standing, run_part
+from bot.turns import happenings, recovery
+from bot.turns.kit import Kit
+from bot.turns.rates import refuse
+from bot.turns.reins import Reins
+from bot.turns.spaces import reference_blocks
+from bot.turns.turn import Standing, run_part
 from bot.unattended import unattended
 from memory import agent_messages, agents, groups, inbox, outbox, presence, tries, turns
 from memory.audience import OWNER, Audience, Scope, Trust

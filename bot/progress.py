@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from bot.events import AgentCompleted, AgentStarted, Complete, Failed, OfMember, Started, TurnEvent
 from bot.groups.settings import Pipeline, stored
 from bot.router import Router
-from bot.transcript import progress_key, queue_progress
+from bot.turns.transcript import progress_key, queue_progress
 from memory import agents, groups, outbox
 from memory.constellation import Constellations
 from memory.database import Rows

@@ -17,12 +17,12 @@ import structlog
 from bot import signals
 from bot.arriving import ByState, ask_again, no_states, settled, to_arrival, with_reaction, without_secrets
 from bot.courier import Courier, Office
-from bot.kit import Kit
 from bot.lane import Lane, OpenPlaces, Patience, Written
 from bot.notices import Notices
 from bot.patrolling import is_patrol
 from bot.retrying import Unstored, until_stored
-from bot.transcript import queue_preview
+from bot.turns.kit import Kit
+from bot.turns.transcript import queue_preview
 from memory import groups, inbox, outbox
 from memory.constellation import Constellations
 from memory.database import Database, Tx

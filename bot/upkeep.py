@@ -5,22 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot import patrolling
-from bot.agenda import Agenda
-from bot.approving import Approvals
-from bot.backups import BACKUP, Backups
 from bot.config import Config
+from bot.desks.agenda import Agenda
+from bot.desks.approving import Approvals
+from bot.desks.backups import BACKUP, Backups
+from bot.desks.privacy import Choices
+from bot.desks.schedule import Schedule, Standing
 from bot.dreams.evaluating import EVALUATE
 from bot.dreams.permitting import Permitting
 from bot.dreams.running import DREAM
 from bot.groups.sleeptime import look_all
-from bot.kit import OwnersSide
 from bot.notices import Notices
+from bot.passes.summarising import OF_AGENTS, OF_DAYS
 from bot.patrolling import Patrols
 from bot.planning import Announcing
-from bot.privacy import Choices
 from bot.reminding import Reminding
-from bot.schedule import Schedule, Standing
-from bot.summarising import OF_AGENTS, OF_DAYS
+from bot.turns.kit import OwnersSide
 from memory import jobs, working
 from memory.archival import journal
 from memory.clock import Clock

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bot.compaction import PROMPT
 from bot.models.base import Answer, Call, Request, ToolMessage, UserMessage
+from bot.passes.compaction import PROMPT
 from tests.bot.parts import call, says
 
 WORDS = ["dentist", "tortois", "gardens", "mondays", "recipes", "piratic", "harbour", "lantern"]

@@ -21,6 +21,9 @@ MAY_IMPORT = {
     "scheduler": {"scheduler", "memory"},
     "memory": {"memory"},
 }
+THINKING = ("bot/turns/", "bot/tools/", "bot/groups/", "bot/models/", "bot/lane.py", "bot/router.py", "bot/broker.py")
+ABOVE_THINKING = ("bot.desks", "bot.passes", "bot.dreams", "bot.discord_ui", "bot.cli", "bot.fronts", "bot.app")
+
 ONLY_IN = {
     "aiosqlite": ("memory/database.py",),
     "sqlite3": ("memory/database.py",),
@@ -112,6 +115,17 @@ def test_imports_go_from_bot_down_to_memory() -> None:
         for module in modules()
         for name, line in module.imports()
         if (top := name.split(".")[0]) in PACKAGES and top not in MAY_IMPORT[module.path.split("/")[0]]
+    ]
+    assert wrong == []
+
+
+def test_turns_know_nothing_of_who_asks_for_them() -> None:
+    wrong = [
+        f"{at(module, line)} imports {name}"
+        for module in modules()
+        if module.path.startswith(THINKING)
+        for name, line in module.imports()
+        if name.startswith(ABOVE_THINKING)
     ]
     assert wrong == []
 

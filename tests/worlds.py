@@ -17,19 +17,19 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from bot.background import Background
 from bot.budgets import Budgets
 from bot.config.dreams import Dreams as DreamSettings
-from bot.desk import Asker, Desk
+from bot.desks.desk import Asker, Desk
+from bot.desks.identities import Identities
 from bot.dreams.asking import Means
 from bot.dreams.desk import Dreams
 from bot.dreams.running import Dreaming
 from bot.embedding import Embedding
-from bot.identities import Identities
 from bot.mcp.opening import NoServers, Servers
 from bot.models.base import Model
+from bot.passes.background import Background
+from bot.passes.summarising import Summarising
 from bot.policy import Approver
-from bot.summarising import Summarising
 from memory import agents, archival, graph, presence, vectors
 from memory.agents import Agent
 from memory.audience import Scope

@@ -9,8 +9,8 @@ from bot.cli.asking import ask
 from bot.cli.holder import holder_of
 from bot.cli.printing import print_data, print_found, print_lines, print_listed, print_rows, record_lines
 from bot.config import Config
+from bot.desks.privacy import is_known, receipt_lines, seen_lines
 from bot.errors import CallError, UserError
-from bot.privacy import is_known, receipt_lines, seen_lines
 from memory.folder import DataFolder
 from memory.privacy import Choice
 from sources.discord.invite import invite_url

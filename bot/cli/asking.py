@@ -3,37 +3,37 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from bot.approving import Approvals, approval_terms
-from bot.archive import Archive
 from bot.broker import Broker
-from bot.budgeting import configured_budgets, open_budgeting
 from bot.cli.files import require_data
 from bot.cli.holder import ANSWER_SECONDS, TakesNoCommands, holder_of
-from bot.community import nobody, open_community
 from bot.config import Config
-from bot.coordinating import Coordinating
-from bot.costs import Costs
+from bot.desks.approving import Approvals, approval_terms
+from bot.desks.archive import Archive
+from bot.desks.budgeting import configured_budgets, open_budgeting
+from bot.desks.community import nobody, open_community
+from bot.desks.coordinating import Coordinating
+from bot.desks.costs import Costs
+from bot.desks.facts import Facts
+from bot.desks.folders import Folders
+from bot.desks.granting import Granting
+from bot.desks.household import open_household
+from bot.desks.operations import Operations
+from bot.desks.projects import Projects
+from bot.desks.remembering import Remembering
+from bot.desks.states import States
+from bot.desks.steering import open_steering
+from bot.desks.summaries import open_summaries
+from bot.desks.undelivered import Outbox
+from bot.desks.why import Why
 from bot.dreams.desk import open_dreams
 from bot.errors import UserError
-from bot.facts import Facts
-from bot.folders import Folders
-from bot.granting import Granting
-from bot.household import open_household
 from bot.houses import open_house
 from bot.notices import Notices
-from bot.operations import Operations
-from bot.projects import Projects
-from bot.remembering import Remembering
 from bot.secrets import Redactor
-from bot.states import States
-from bot.steering import open_steering
-from bot.summaries import open_summaries
 from bot.thinking import open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
-from bot.undelivered import Outbox
 from bot.upkeep import open_agenda, open_backups, open_schedule
-from bot.why import Why
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import FolderLocked

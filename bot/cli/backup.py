@@ -9,7 +9,7 @@ from bot.cli.holder import holder_of
 from bot.cli.people import Administer, Json, told
 from bot.cli.printing import print_found
 from bot.config import Config
-from bot.erasing import Eraser
+from bot.desks.erasing import Eraser
 from bot.errors import CallError, UserError
 from memory import backups, privacy
 from memory.clock import utc_now

@@ -8,7 +8,7 @@ from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
 from bot.cli.printing import print_found, print_listed
 from bot.config import Config
-from bot.remembering_text import widened_text
+from bot.desks.remembering_text import widened_text
 
 AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it every agent's.")]
 Keeper = Annotated[str, typer.Option("--agent", help="Who keeps it; without it the agent you talked to last.")]

@@ -9,8 +9,8 @@ import typer
 from bot.cli.asking import ask
 from bot.cli.printing import print_found, print_listed
 from bot.config import Config
+from bot.desks.remembering_text import blame_text, diff_text, done_text, history_text, shares_text, widened_text
 from bot.errors import CallError, UserError
-from bot.remembering_text import blame_text, diff_text, done_text, history_text, shares_text, widened_text
 
 Administer: TypeAlias = Callable[..., None]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

@@ -6,7 +6,7 @@ import signal
 from bot import logs
 from bot.app import build
 from bot.config import Config
-from bot.restarting import begin_anew
+from bot.desks.restarting import begin_anew
 
 
 async def serve(config: Config) -> None:

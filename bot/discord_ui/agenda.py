@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.agenda import Agenda, Asked
+from bot.desks.agenda import Agenda, Asked
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import Door

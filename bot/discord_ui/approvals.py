@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.approving import Approvals
+from bot.desks.approving import Approvals
 from bot.discord_ui.answering import LONGEST, Interaction, Suggest, defer, suggests, tell, text_file
 from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door

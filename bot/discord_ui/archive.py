@@ -8,13 +8,13 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.archive import Archive, New, shown_lines
-from bot.desk import Asker
+from bot.desks.archive import Archive, New, shown_lines
+from bot.desks.desk import Asker
+from bot.desks.remembering import Asking
+from bot.desks.remembering_text import widened_text
 from bot.discord_ui.answering import Interaction, Suggest, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import LONGEST, hear_form
-from bot.remembering import Asking
-from bot.remembering_text import widened_text
 from memory.archival import Entry
 from memory.audience import Scope
 from memory.ids import PlaceId

@@ -5,7 +5,7 @@ from typing import Any
 
 import discord
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
 from bot.policy import Approver, role_identity
 from memory.audience import OWNER, Audience, Scope, channel_audience, person_audience
 from memory.ids import PersonId

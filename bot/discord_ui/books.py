@@ -5,12 +5,12 @@ from typing import Any, Literal, TypeAlias
 
 from discord import app_commands
 
-from bot.budgeting import Budgeting, standing_line
-from bot.costs import Costs, bill_lines
-from bot.desk import Desk
+from bot.desks.budgeting import Budgeting, standing_line
+from bot.desks.costs import Costs, bill_lines
+from bot.desks.desk import Desk
+from bot.desks.granting import Granting, Wanted
 from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of, asker_of
-from bot.granting import Granting, Wanted
 from bot.policy import Approver
 from memory.agents import Agent
 from memory.audience import Audience

@@ -4,7 +4,7 @@ from typing import Any, Literal, TypeAlias
 
 from discord import app_commands
 
-from bot.budgeting import Budgeting, standing_line
+from bot.desks.budgeting import Budgeting, standing_line
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of
 from bot.policy import Approver

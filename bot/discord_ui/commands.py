@@ -10,7 +10,7 @@ import discord
 from discord import app_commands
 
 from bot import policy
-from bot.desk import Desk, ServiceStatus
+from bot.desks.desk import Desk, ServiceStatus
 from bot.discord_ui.answering import Interaction, answer, answer_now, defer, suggests, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.house import agent_line

@@ -5,11 +5,11 @@ from typing import Any, Literal, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.coordinating import Coordinating, Sought, Wish, status_lines
-from bot.desk import Asker
+from bot.desks.coordinating import Coordinating, Sought, Wish, status_lines
+from bot.desks.desk import Asker
 from bot.discord_ui.answering import Interaction, Suggest, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
-from bot.surroundings import event_line
+from bot.turns.surroundings import event_line
 from memory.activity import Importance
 from sources.discord.hearing import trust_of
 from sources.discord.reading import author_of

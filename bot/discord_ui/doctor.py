@@ -7,13 +7,13 @@ import discord
 from discord import app_commands
 
 from bot import policy
+from bot.desks.household import Household
+from bot.desks.restarting import Restart
 from bot.discord_ui.answering import Interaction, answer, cleaned, defer, suggests_names, tell, text_file
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.examining.apart import Examining
-from bot.household import Household
 from bot.policy import Action, Approver, People
-from bot.restarting import Restart
 from sources.finding import Finding, State
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.dreams.desk import Dreams, report_lines

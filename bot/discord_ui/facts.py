@@ -6,12 +6,12 @@ from typing import Any, Literal, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.desk import Asker, Desk
+from bot.desks.desk import Asker, Desk
+from bot.desks.facts import Entered, Facts
 from bot.discord_ui.answering import Interaction, Names, Suggest, answer, defer, suggests, suggests_names
 from bot.discord_ui.asking import approver_of, asker_of
-from bot.facts import Entered, Facts
-from bot.knowing import numbered_line
 from bot.policy import Approver
+from bot.turns.knowing import numbered_line
 from memory.facts import LONGEST
 from sources.discord.hearing import trust_of
 from sources.discord.reading import author_of

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 from discord import app_commands
 
+from bot.desks.halting import Halt
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of
-from bot.halting import Halt
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 

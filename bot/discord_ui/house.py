@@ -6,14 +6,14 @@ import discord
 from discord import app_commands
 
 from bot import policy
-from bot.desk import Desk
+from bot.desks.desk import Desk
+from bot.desks.operations import Operations
+from bot.desks.staff import Staff
 from bot.discord_ui.answering import answer, defer, suggests, suggests_names, tell
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
-from bot.operations import Operations
 from bot.policy import Action, Approver, People
 from bot.rules import Rules
-from bot.staff import Staff
 from memory.agents import Agent
 
 Interaction: TypeAlias = discord.Interaction[Any]

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 from discord import app_commands
 
+from bot.desks.identities import Identities
 from bot.discord_ui.answering import Interaction, answer, defer
 from bot.discord_ui.asking import approver_of
-from bot.identities import Identities
 from bot.policy import Approver
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]

@@ -13,13 +13,13 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.desk import Desk
+from bot.desks.desk import Desk
+from bot.desks.remembering import Asking, Remembering
+from bot.desks.remembering_text import diff_text, done_text, history_text, shares_text, widened_text
 from bot.discord_ui.answering import cleaned, defer, suggests, suggests_names, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
-from bot.remembering import Asking, Remembering
-from bot.remembering_text import diff_text, done_text, history_text, shares_text, widened_text
 from memory.errors import StoreError
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED

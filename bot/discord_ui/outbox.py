@@ -6,12 +6,12 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
+from bot.desks.undelivered import Outbox
 from bot.discord_ui.answering import Interaction, answer, defer, suggests, tell
 from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door
 from bot.errors import UserError
 from bot.policy import Approver
-from bot.undelivered import Outbox
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Row: TypeAlias = app_commands.Range[str, 1, 20]

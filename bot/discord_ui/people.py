@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.admission import Admission, Listed
+from bot.desks.admission import Admission, Listed
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError

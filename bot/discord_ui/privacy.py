@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
+from bot.desks.privacy import Privacy, receipt_lines, seen_lines
 from bot.discord_ui.answering import Interaction, defer, tell
 from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door
 from bot.errors import UserError
 from bot.policy import Approver
-from bot.privacy import Privacy, receipt_lines, seen_lines
 from memory.privacy import Choice
 
 Tree: TypeAlias = app_commands.CommandTree[Any]

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
+from bot.desks.projects import Projects
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of
-from bot.knowing import project_line
-from bot.projects import Projects
+from bot.turns.knowing import project_line
 from memory.audience import Trust
 from memory.projects import LONGEST, LONGEST_TECH, Learning
 from sources.discord.hearing import trust_of

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.backups import Backups
+from bot.desks.backups import Backups
+from bot.desks.schedule import Schedule
 from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of
 from bot.policy import Approver
-from bot.schedule import Schedule
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 

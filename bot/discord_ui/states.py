@@ -4,9 +4,9 @@ from typing import Any
 
 from discord import app_commands
 
+from bot.desks.states import NOTHING, States
 from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of, scope_here
-from bot.states import NOTHING, States
 from sources.discord.settings import DiscordSettings
 
 

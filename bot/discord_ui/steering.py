@@ -7,11 +7,11 @@ import discord
 from discord import app_commands
 
 from bot.cards import named
+from bot.desks.steering import Origin, Steering
 from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.policy import Approver
-from bot.steering import Origin, Steering
 from sources.discord.places import NAME, Spot, bindings_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 

@@ -6,14 +6,14 @@ from typing import Any, TypeAlias
 import discord
 from discord import app_commands
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
+from bot.desks.nights import LASTING
+from bot.desks.remembering import Asking
+from bot.desks.summaries import Of, Summaries, summary_lines
 from bot.discord_ui.answering import Interaction, Names, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.dreams import report_command
 from bot.dreams.desk import Dreams
-from bot.nights import LASTING
-from bot.remembering import Asking
-from bot.summaries import Of, Summaries, summary_lines
 from memory.ids import PlaceId
 from sources.discord.hearing import trust_of
 from sources.discord.places import place_id

@@ -10,13 +10,13 @@ import discord
 from discord import app_commands
 
 from bot import policy
-from bot.desk import Desk
+from bot.desks.desk import Desk
+from bot.desks.grouping import Grouping
+from bot.desks.talking import Addressee, Talking
 from bot.discord_ui.answering import Interaction, answer, answer_now, defer, suggests_names
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
-from bot.grouping import Grouping
 from bot.policy import Action, Approver, People
-from bot.talking import Addressee, Talking
 from memory.clock import Clock
 from sources.base import Kind, Notification, Place
 from sources.discord import hearing

@@ -12,13 +12,13 @@ import discord
 import structlog
 from discord import app_commands
 
+from bot.desks.why import Curious, Explained, Why, mark
+from bot.desks.why_text import account_text, memory_text
 from bot.discord_ui.answering import Interaction, cleaned, defer, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, Door, hear_form
 from bot.errors import UserError
 from bot.policy import Change
-from bot.why import Curious, Explained, Why, mark
-from bot.why_text import account_text, memory_text
 from memory.ids import PersonId
 from memory.why import Kind, Memory
 from sources.discord.hearing import trust_of

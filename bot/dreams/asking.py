@@ -5,10 +5,10 @@ from pathlib import Path
 
 import structlog
 
-from bot.background import Background, Errand, NoAnswer
 from bot.budgets import OFFLINE
 from bot.config.dreams import Dreams as Settings
 from bot.models.base import Request, UserMessage
+from bot.passes.background import Background, Errand, NoAnswer
 from bot.quoting import estimate_tokens
 from memory.agents import Agent
 from memory.audience import OWNER, Scope

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot import policy
-from bot.approving import Approvals
-from bot.background import Background
 from bot.budgets import Budgets
 from bot.config import Config
-from bot.desk import Asker
+from bot.desks.approving import Approvals
+from bot.desks.desk import Asker
+from bot.desks.schedule import Schedule
 from bot.dreams import permitting
 from bot.dreams.asking import Means
 from bot.dreams.evaluating import Evaluating
 from bot.dreams.prompts import FOLDER
 from bot.dreams.running import Dreaming, counts_words
 from bot.errors import UserError
+from bot.passes.background import Background
 from bot.policy import Action, Approver, People
-from bot.schedule import Schedule
 from bot.secrets import Redactor
 from bot.thinking import Thinking
 from memory import agents, dreams, evaluations, feedback

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import structlog
 
+from bot.desks.schedule import Schedule
 from bot.dreams import permitting
 from bot.dreams.asking import NO_MODEL, Asking, Means
 from bot.dreams.consolidating import consolidate, merge_duplicates
@@ -19,7 +20,6 @@ from bot.dreams.contradicting import sweep
 from bot.dreams.drafting import Draft
 from bot.dreams.learning import infer_preferences, learn_lessons
 from bot.dreams.linking import link_entities
-from bot.schedule import Schedule
 from memory import activity, agents, archival, dreams, feedback, turns
 from memory.agents import Agent
 from memory.audience import Audience, Trust

@@ -8,16 +8,17 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot import context, events, learning, moves, recovery
-from bot.context import Material
+from bot import events
 from bot.groups import speaking
 from bot.groups.parting import begin_part
 from bot.groups.settings import Table, stored
 from bot.groups.stepping import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
 from bot.groups.team import Team, team
-from bot.kit import Kit
-from bot.reins import Reins
-from bot.turn import Standing, TurnRunner, run_part, standing
+from bot.turns import context, learning, moves, recovery
+from bot.turns.context import Material
+from bot.turns.kit import Kit
+from bot.turns.reins import Reins
+from bot.turns.turn import Standing, TurnRunner, run_part, standing
 from memory import agent_messages, agents, groups, inbox, outbox, turns
 from memory.database import Database, Rows, Tx
 from memory.faults import commit_point

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot import events
-from bot.context import Material
 from bot.groups.stepping import Wanted
 from bot.quoting import plain
 from bot.seeding import ensure_blocks
+from bot.turns.context import Material
 from memory import agents, groups, inbox, turns, working
 from memory.database import Rows, Tx
 from memory.groups import Part, Status

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.context import Material
 from bot.groups.team import Team
 from bot.packaging import Piece
-from bot.transcript import answered_id
+from bot.turns.context import Material
+from bot.turns.transcript import answered_id
 from memory import agents, messages, outbox
 from memory.audience import Trust
 from memory.database import Tx

@@ -17,7 +17,7 @@ from mcp_types import (
 from sources.text import one_line
 
 LONGEST = 200_000
-"""Characters of a result; what of it a model is shown at once is for `bot.results` to say."""
+"""Characters of a result; what of it a model is shown at once is for `bot.turns.results` to say."""
 _LABEL = 200
 
 

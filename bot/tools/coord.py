@@ -6,8 +6,8 @@ from pydantic import Field
 
 from bot.errors import ToolError
 from bot.policy import Caution
-from bot.surroundings import ago, handoff_line, task_line
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns.surroundings import ago, handoff_line, task_line
 from memory import agents, coordination, presence
 from memory.agents import Agent
 from memory.coordination import By

@@ -1,6 +1,6 @@
 """A block in words for the model that asks about it."""
 
-from bot.context import readers
+from bot.turns.context import readers
 from memory.block_shares import shares_of
 from memory.blocks import Block
 from memory.clock import to_text

@@ -5,9 +5,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from bot.errors import ToolError
-from bot.knowing import fact_data, numbered_line
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns.knowing import fact_data, numbered_line
 from memory import facts, sessions
 from memory.database import Rows, Tx
 from memory.facts import Category, Fact, Source, Statement, Step

@@ -5,9 +5,9 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from bot.errors import ToolError
-from bot.knowing import project_line
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns.knowing import project_line
 from memory import projects
 from memory.audience import Trust
 from memory.database import Tx

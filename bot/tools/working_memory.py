@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from bot.inventory import TOOL, lasting, line
 from bot.policy import Caution
 from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns.inventory import TOOL, lasting, line
 from memory import working
 from memory.audience import Trust
 from memory.clock import to_text

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bot.desks.remembering import Asking, Remembering
 from bot.policy import Approver, People
-from bot.remembering import Asking, Remembering
 from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import OWNER, PUBLIC, Scope, Trust

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bot import context, lane
-from bot import turn as bot_turn
+from bot import lane
 from bot.tools.base import Toolset
+from bot.turns import context
+from bot.turns import turn as bot_turn
 from memory import blocks, messages
 from memory.audience import Trust
 from memory.blocks import BlockType, NewBlock

@@ -13,7 +13,6 @@ from bot import events
 from bot.broker import Broker, Terms
 from bot.config import load_config
 from bot.houses import open_house
-from bot.kit import Kit, Limits
 from bot.lane import Patience
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
 from bot.notices import Notices
@@ -22,6 +21,7 @@ from bot.policy import People
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.tools import make_tools
+from bot.turns.kit import Kit, Limits
 from memory import agents
 from memory.agents import Agent
 from memory.audience import Audience, Trust

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.background import Background
-from bot.idling import IdleWatch
+from bot.desks.schedule import Schedule
 from bot.models.base import Answer, Request, Usage, UserMessage
-from bot.schedule import Schedule
-from bot.summarising import OF_AGENTS, OF_DAYS, Summarising
+from bot.passes.background import Background
+from bot.passes.idling import IdleWatch
+from bot.passes.summarising import OF_AGENTS, OF_DAYS, Summarising
 from bot.upkeep import Upkeep, standing
 from memory.jobs import Job, get
 from scheduler.jobs import Kinds

@@ -12,30 +12,30 @@ from unittest.mock import AsyncMock, patch
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from bot.approving import Approvals
 from bot.broker import Broker, Terms
 from bot.budgets import Budgets
-from bot.compaction import Compactor
 from bot.config import load_config
 from bot.config.sections import TOOLS
-from bot.context import Material
-from bot.erasing import Eraser
+from bot.desks.approving import Approvals
+from bot.desks.erasing import Eraser
+from bot.desks.privacy import Choices, Privacy
 from bot.events import TurnEvent
 from bot.houses import Answering, open_house
-from bot.kit import Kit, Limits, OwnersSide, words_alone
 from bot.lane import Lane, Patience
 from bot.mcp.opening import NoServers, Servers
 from bot.models.base import Model
 from bot.notices import Notices
 from bot.packaging import package, too_long
+from bot.passes.compaction import Compactor
 from bot.patrolling import quiet_hours
 from bot.policy import People
-from bot.privacy import Choices, Privacy
-from bot.rates import NO_LIMITS, Rates
 from bot.router import House, Router
 from bot.secrets import Redactor
 from bot.tools import make_tools
 from bot.tools.base import Tool, Toolset
+from bot.turns.context import Material
+from bot.turns.kit import Kit, Limits, OwnersSide, words_alone
+from bot.turns.rates import NO_LIMITS, Rates
 from memory import inbox, outbox
 from memory.agents import Agent
 from memory.constellation import Constellations

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bot.approving import Approvals
 from bot.broker import MOST_REPEATS, MOST_WAITING, Terms
+from bot.desks.approving import Approvals
 from bot.errors import UserError
 from bot.events import ToolCallCompleted
 from bot.models.base import AssistantMessage, Request, ToolMessage

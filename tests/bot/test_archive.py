@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.archive import Archive
+from bot.desks.archive import Archive
 from bot.errors import UserError
 from bot.policy import People
 from memory import turns

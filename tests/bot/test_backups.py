@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.backups import Backups
 from bot.cli.backup import put_back
 from bot.config import load_config
+from bot.desks.backups import Backups
 from bot.errors import UserError
 from bot.policy import Approver, People
 from memory import backups, erasure_ledger, privacy
@@ -56,7 +56,7 @@ async def test_one_is_made_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPat
             with counting:
                 running -= 1
 
-    monkeypatch.setattr("bot.backups.backups.create", counted)
+    monkeypatch.setattr("bot.desks.backups.backups.create", counted)
     own = made(folder)
     await asyncio.gather(*(own.create(OWNER) for _ in range(4)))
     assert most == 1

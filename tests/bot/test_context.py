@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.context import readers
 from bot.models.base import AssistantMessage, Request, ToolMessage, UserMessage
 from bot.quoting import estimate_tokens
+from bot.turns.context import readers
 from memory.audience import OWNER, PUBLIC, Audience, person_audience
 from memory.ids import PersonId, snowflakes
 from sources.base import Attachment, DeliveryFailed, Quoted
@@ -181,7 +181,7 @@ async def test_old_rows_leave_in_chunks_so_that_the_beginning_seldom_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toml: str, rows: int
 ) -> None:
     """Whether the budget or the number of rows is what cuts; and no message of the last few is ever left out."""
-    monkeypatch.setattr("bot.context.HISTORY_ROWS", rows)
+    monkeypatch.setattr("bot.turns.context.HISTORY_ROWS", rows)
     monkeypatch.setattr(snowflakes, "next", itertools.count(1 << 58, 9_001).__next__)  # ids decide what is a landmark
     async with running(tmp_path, Setting(toml=toml)) as service:
         for number in range(1, 41):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.catching_up import size_for
-from bot.idling import IdleWatch
 from bot.models.base import Answer, Request
-from bot.surroundings import ROSTER_CHARACTERS, roster_lines
+from bot.passes.idling import IdleWatch
+from bot.turns.catching_up import size_for
+from bot.turns.surroundings import ROSTER_CHARACTERS, roster_lines
 from memory import activity, agents, coordination, messages, presence, summaries
 from memory.activity import Kind, Wanted
 from memory.agents import Agent

@@ -12,12 +12,12 @@ from pydantic import SecretStr
 from simcord.env import Env
 
 from bot.config import load_config
+from bot.desks.erasing import Eraser
+from bot.desks.privacy import Choices, Privacy
 from bot.discord_ui import privacy as commands
 from bot.discord_ui.privacy import install_privacy
-from bot.erasing import Eraser
 from bot.houses import open_house
 from bot.policy import Approver, People
-from bot.privacy import Choices, Privacy
 from memory import messages
 from memory.audience import Audience, Trust, guild_audience, person_audience
 from memory.clock import utc_now

@@ -11,14 +11,14 @@ from pydantic import SecretStr
 from simcord.env import Env
 
 from bot.config import load_config
-from bot.desk import Desk
+from bot.desks.desk import Desk
+from bot.desks.operations import Operations
+from bot.desks.remembering import Remembering
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.house import install_house
 from bot.discord_ui.memory import install_memory
 from bot.houses import open_house
-from bot.operations import Operations
 from bot.policy import People
-from bot.remembering import Remembering
 from memory import agents, blocks, messages
 from memory.audience import Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.blocks import CONSTELLATION_OWNER, NewBlock

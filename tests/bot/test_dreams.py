@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from bot.background import Background
 from bot.budgets import Budgets, Ladder
 from bot.config.dreams import Dreams as Settings
-from bot.desk import Asker
+from bot.desks.desk import Asker
 from bot.dreams.asking import Means
 from bot.dreams.desk import Dreams, report_lines
 from bot.dreams.prompts import DIRECTIVES
 from bot.dreams.running import Dreaming, Outcome
 from bot.errors import UserError
 from bot.models.base import Answer, ModelBusy, Request, Usage
+from bot.passes.background import Background
 from bot.policy import Approver
 from memory import agents, archival, jobs
 from memory.archival import Entry, NewEntry, Origin

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
 from bot.dreams.evaluating import EVALUATE, Evaluating
 from bot.models.base import ModelBusy
 from memory import jobs, sessions

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bot.knowing import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_parts, part
 from bot.policy import Approver, Caution
 from bot.quoting import estimate_tokens
-from bot.surroundings import ROSTER_CHARACTERS
 from bot.tools.base import Arguments, Outcome, ToolContext, Toolset
 from bot.tools.facts import FactsTool
+from bot.turns.knowing import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_parts, part
+from bot.turns.surroundings import ROSTER_CHARACTERS
 from memory import facts
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.database import Tx

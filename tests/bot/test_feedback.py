@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
 from bot.errors import UserError
 from memory import archival, feedback
 from memory.audience import Audience, Scope, person_audience

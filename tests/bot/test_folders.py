@@ -161,7 +161,7 @@ async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> N
 def test_an_indexing_of_many_steps_comes_to_its_end(
     here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.folders._STEP_SECONDS", -1.0)  # a file each
+    monkeypatch.setattr("bot.desks.folders._STEP_SECONDS", -1.0)  # a file each
     for name in ("b.txt", "c.txt"):
         (tmp_path / "papers" / name).write_text(f"page {name}")
     given(here, f"create papers --path {tmp_path}/papers")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.halting import Halt
+from bot.desks.halting import Halt
 from bot.policy import Approver
 from bot.tools.halt import EmergencyHaltTool
 from memory.requests import Verdict

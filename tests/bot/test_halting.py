@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.desks.halting import Halt
 from bot.errors import UserError
 from bot.events import Failed
-from bot.halting import Halt
 from bot.policy import Approver, People
 from memory.audience import Trust
 from memory.database import connect

@@ -8,10 +8,10 @@ import pytest
 
 from bot.errors import ToolError
 from bot.events import Failed, ToolCallCompleted
-from bot.kit import Limits
 from bot.models.base import Answer, Call, ModelBusy, Request, ToolMessage
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns.kit import Limits
 from memory import inbox
 from memory.ids import InboxId
 from tests.bot.parts import (

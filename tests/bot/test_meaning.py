@@ -10,8 +10,8 @@ import pytest
 
 from bot.app import App, build
 from bot.config import load_config
-from bot.desk import Asker
-from bot.recalling import recalled
+from bot.desks.desk import Asker
+from bot.turns.recalling import recalled
 from memory import messages, turns
 from memory.audience import OWNER, Scope
 from memory.clock import utc_now

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.context import Asked, Material
 from bot.models.base import Call
-from bot.moves import Cancel, Finish, Move, Restart, Tell, Think, Use, next_move, wordings
+from bot.turns.context import Asked, Material
+from bot.turns.moves import Cancel, Finish, Move, Restart, Tell, Think, Use, next_move, wordings
 from memory.agents import Agent
 from memory.audience import Scope, Trust, guild_audience
 from memory.ids import AgentId, GuildId, MessageId, PlaceId, TurnId

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
+from bot.desks.nights import Nights
+from bot.desks.remembering import Asking, Remembering
 from bot.errors import UserError
 from bot.models.base import Answer, Request
-from bot.nights import Nights
 from bot.policy import Approver
-from bot.remembering import Asking, Remembering
 from memory import archival, coordination
 from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Scope, Trust

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bot.idling import IdleWatch
-from bot.knowing import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
 from bot.models.base import Answer, Usage
-from bot.recovery import recovery_text, state_of
-from bot.surroundings import roster_lines
+from bot.passes.idling import IdleWatch
+from bot.turns.knowing import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
+from bot.turns.recovery import recovery_text, state_of
+from bot.turns.surroundings import roster_lines
 from memory import facts, projects, sessions
 from memory.audience import Scope, Trust
 from memory.database import Tx

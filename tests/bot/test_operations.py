@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.desks.operations import Operations
 from bot.errors import UserError
-from bot.operations import Operations
 from memory.ids import ConstellationId, GroupId, PlaceId
 from tests.bot.parts import ANN, HALL, ScriptedModel, direct, said, says
 from tests.bot.stage import Service, Setting, running

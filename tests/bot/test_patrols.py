@@ -11,10 +11,10 @@ import pytest
 
 from bot import patrolling
 from bot.budgets import Budgets, Ladder
+from bot.desks.schedule import Schedule
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
 from bot.patrolling import Patrols, is_silence, quiet_hours
-from bot.schedule import Schedule
 from memory import agents, person_times, tasks
 from memory.audience import OWNER, Trust
 from memory.budgets import Limit

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
 from bot.dreams.permitting import Permitting
 from bot.notices import Notices
 from bot.reminding import Reminding

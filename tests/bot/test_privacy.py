@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bot.erasing import Eraser
+from bot.desks.erasing import Eraser
+from bot.desks.privacy import WORDS, Choices, named, receipt_lines, seen_lines
 from bot.errors import UserError
 from bot.lane import Patience
 from bot.policy import Approver
-from bot.privacy import WORDS, Choices, named, receipt_lines, seen_lines
-from bot.reins import Reins
-from bot.turn import TurnRunner
+from bot.turns.reins import Reins
+from bot.turns.turn import TurnRunner
 from memory import inbox, outbox, persons, privacy
 from memory.constellation import Constellations
 from memory.database import Tx

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.desk import Asker
+from bot.desks.desk import Asker
+from bot.desks.projects import Projects
 from bot.errors import UserError
-from bot.knowing import PROJECTS_HEAD, TOKENS, Knowledge, knowledge_parts, part
 from bot.policy import Approver
-from bot.projects import Projects
 from bot.quoting import estimate_tokens
+from bot.turns.knowing import PROJECTS_HEAD, TOKENS, Knowledge, knowledge_parts, part
 from memory.audience import Scope, Trust, person_audience
 from memory.ids import PersonId
 from memory.projects import AXES, Kind, Learned, Learning

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.rates import Rates
+from bot.turns.rates import Rates
 from memory.audience import PUBLIC, Audience, Trust, person_audience
 from sources.base import Place
 from tests.bot.parts import (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.idling import IdleWatch
+from bot.passes.idling import IdleWatch
 from bot.quoting import estimate_tokens
-from bot.recovery import HEAD, TOKENS, recovery_text, state_of
+from bot.turns.recovery import HEAD, TOKENS, recovery_text, state_of
 from memory.audience import Trust
 from memory.ids import AgentId, PlaceId, SessionId
 from memory.sessions import Session

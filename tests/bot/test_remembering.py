@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from bot.desks.remembering import Asking, Remembering
 from bot.policy import Approver, People
-from bot.remembering import Asking, Remembering
 from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import OWNER, PUBLIC, Scope, Trust

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot import happenings
 from bot.errors import ToolError
 from bot.policy import Caution
-from bot.results import LONGEST, PART, PAST, cut
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns import happenings
+from bot.turns.results import LONGEST, PART, PAST, cut
 from memory import working
 from memory.audience import Scope, Trust
 from memory.database import Rows, Tx

@@ -177,7 +177,7 @@ async def test_the_watch_for_expired_requests_survives_a_database_that_refuses(
     monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
     async with running(tmp_path) as service, asyncio.TaskGroup() as tasks:
         refusals = Refusals(3)
-        monkeypatch.setattr("bot.approving.requests.due", refusals.around(requests.due))
+        monkeypatch.setattr("bot.desks.approving.requests.due", refusals.around(requests.due))
         watch = tasks.create_task(service.approvals.watch())
         await until(lambda: _true(lambda: refusals.left == 0 and refusals.passed))
         watch.cancel()

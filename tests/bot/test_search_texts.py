@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.archive import Archive
+from bot.desks.archive import Archive
 from bot.policy import People
 from memory.agents import Agent, seed_agent
 from memory.constellation import Constellations

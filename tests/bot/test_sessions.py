@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from bot.idling import IdleWatch
+from bot.passes.idling import IdleWatch
 from memory import sessions
 from memory.audience import OWNER, Scope
 from memory.sessions import KEPT, Session

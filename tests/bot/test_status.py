@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bot.app import build
 from bot.config import load_config
-from bot.desk import ServiceStatus
+from bot.desks.desk import ServiceStatus
 from bot.discord_ui.commands import status_text
 from bot.models.base import Trouble
 from bot.models.standing import Standing, State

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from bot.desks.steering import Steering
 from bot.houses import Answering
 from bot.policy import Approver, People
-from bot.steering import Steering
 from memory.ids import GroupId
 from tests.bot.parts import OLGA
 from tests.bot.stage import Service, running

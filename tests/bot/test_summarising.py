@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bot.background import Background
 from bot.budgets import Budgets, Ladder
 from bot.models.base import Answer, ModelBusy, Usage
 from bot.models.offline import OfflineModel
-from bot.summarising import OF_AGENTS, OF_DAYS, Summarising
+from bot.passes.background import Background
+from bot.passes.summarising import OF_AGENTS, OF_DAYS, Summarising
 from memory import summaries
 from memory.audience import OWNER, PUBLIC, Scope
 from memory.budgets import Limit

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.kit import Limits
 from bot.models.base import Request, UserMessage
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns.kit import Limits
 from memory.database import Tx
 from memory.inbox import Status
 from tests.bot.parts import (

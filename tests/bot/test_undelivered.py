@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from bot.desks.undelivered import MAY_REPEAT, Outbox
 from bot.errors import UserError
 from bot.policy import Approver, People
-from bot.undelivered import MAY_REPEAT, Outbox
 from memory import inbox, outbox
 from memory.constellation import Constellations
 from memory.database import Database

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.desks.why import Curious, Explained, Why, mark
+from bot.desks.why_text import account_text
 from bot.errors import UserError
 from bot.policy import Approver, Change, People
-from bot.why import Curious, Explained, Why, mark
-from bot.why_text import account_text
 from memory.audience import OWNER, Scope, Trust, person_audience
 from memory.ids import PersonId
 from sources.base import Place, PlaceKind, Speaker

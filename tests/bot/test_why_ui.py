@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from simcord.env import Env
 
 from bot.config import load_config
+from bot.desks.why import Why
 from bot.discord_ui.why import MENU, PICK, install_why
 from bot.houses import open_house
 from bot.policy import People
-from bot.why import Why
 from memory import agents, archival, messages, outbox, turns
 from memory.archival import NewEntry, Origin
 from memory.audience import Audience, Scope, Trust, guild_audience

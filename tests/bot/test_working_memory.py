@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from bot.desks.schedule import Schedule
 from bot.models.base import Answer, UserMessage
-from bot.schedule import Schedule
 from bot.upkeep import Upkeep, standing
 from memory import working
 from memory.audience import Audience, Scope, Trust

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.approving import Approvals
+from bot.desks.approving import Approvals
+from bot.desks.granting import Granting, Wanted
 from bot.errors import UserError
-from bot.granting import Granting, Wanted
 from bot.models.base import Call
 from bot.tools import make_tools
 from memory.requests import Verdict

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import load_config
-from bot.folders import Folders
+from bot.desks.folders import Folders
 from bot.houses import open_house
 from memory.clock import utc_now
 from memory.constellation import Constellations

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bot.quoting import estimate_tokens
-from bot.recovery import HEAD, TOKENS
+from bot.turns.recovery import HEAD, TOKENS
 from tests.service.towns import town
 from tests.wire.model import Answer, Hang
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from bot.granting import Granting, Wanted
+from bot.desks.granting import Granting, Wanted
 from bot.models.base import Answer
 from bot.policy import Approver
 from bot.tools import make_tools

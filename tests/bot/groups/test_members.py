@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.models.base import Request
-from bot.recovery import HEAD
+from bot.turns.recovery import HEAD
 from tests.bot.groups.parts import LED, Cast, delegates, stages, told, who
 from tests.bot.parts import Held, MovableClock, Platform, call, said, says
 from tests.bot.stage import Service, Setting, running

@@ -9,8 +9,8 @@ import pytest
 
 from bot.models.base import Answer, Request
 from bot.policy import Caution
-from bot.rates import Rates
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.turns.rates import Rates
 from memory.audience import Trust
 from memory.database import Rows, Tx
 from memory.erasure import begin_again

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.progress import progress_words
-from bot.transcript import queue_progress
+from bot.turns.transcript import queue_progress
 from memory.groups import Part, Run
 from memory.ids import AgentId, GroupId, TurnId
 from tests.bot.groups.parts import Cast, stages

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from bot.desks.schedule import Schedule
 from bot.groups.settings import Sleeptime, Trigger
 from bot.groups.sleeptime import look_all, number_in, number_of
 from bot.groups.triggers import Facts, exceeding, holding
 from bot.models.base import Answer, Request
 from bot.models.offline import OfflineModel
-from bot.schedule import Schedule
 from bot.upkeep import Upkeep, standing
 from memory import messages
 from memory.audience import OWNER, Audience, Trust

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.desks.states import States
 from bot.errors import UserError
 from bot.groups.settings import State
 from bot.groups.states import holds
-from bot.states import States
 from memory import agents, blocks
 from memory.audience import Scope
 from memory.blocks import Author

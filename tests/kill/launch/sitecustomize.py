@@ -66,12 +66,12 @@ def _stumble_once(module: Any) -> None:
 
 
 _CHANGES = {
-    "bot.context": _stumble_once,
+    "bot.turns.context": _stumble_once,
     "memory.faults": _note_points,
     "sources.discord.speaking": _forget_nonces,
     "bot.preview": _hurry_previews,
     "bot.progress": _hurry_previews,
-    "bot.approving": _look_often,
+    "bot.desks.approving": _look_often,
 }
 
 

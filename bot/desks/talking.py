@@ -1,0 +1,71 @@
+"""Talking to one agent or group by name, in whatever place: who answers is named, and the rest is as always."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bot.desks.approving import Approvals
+from bot.desks.grouping import find_group
+from bot.desks.staff import find_agent
+from bot.desks.steering import Steering
+from bot.errors import UserError
+from memory import agents
+from memory.agents import Group
+from memory.database import Rows
+from memory.ids import AgentId, GroupId
+from sources.base import Notification, Place
+
+
+@dataclass(frozen=True)
+class Addressee:
+    """Who is talked to: the name as it is written, and the group that answers."""
+
+    name: str
+    group: GroupId
+
+
+@dataclass(frozen=True)
+class Talking:
+    """In one constellation; `receive` takes what is said as if it had been heard."""
+
+    approvals: Approvals
+    steering: Steering
+    receive: Callable[[Notification], None]
+
+    async def agent(self, name: str, place: Place) -> Addressee:
+        """An agent by name, in the group that answers in the place if it is in it, else in its first one.
+
+        Raises UserError.
+        """
+
+        def read(rows: Rows) -> Addressee:
+            found = find_agent(rows, name)
+            if found.status != "active":
+                raise UserError(f"{found.name} is {found.status} and answers nobody")
+            here = self.steering.answering(place, "")
+            groups = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
+            if not groups:
+                raise UserError(f"{found.name} speaks in no group; `carina group add member` puts it into one")
+            return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
+
+        async with self.approvals.constellations.use(self.approvals.house) as database:
+            return await database.read(read)
+
+    async def group(self, name: str) -> Addressee:
+        """A group by name. Raises UserError."""
+
+        def read(rows: Rows) -> Addressee:
+            found = find_group(rows, name)
+            if not agents.answering(rows, found):
+                raise UserError(f"everybody in {found.name} is archived and answers nobody")
+            return Addressee(found.name, found.id)
+
+        async with self.approvals.constellations.use(self.approvals.house) as database:
+            return await database.read(read)
+
+    def say(self, notification: Notification, to: Addressee) -> None:
+        """Have somebody's words answered by who is named. Its text begins with that name, as if it were written."""
+        self.receive(replace(notification, text=f"{to.name}: {notification.text}", to=to.group))
+
+
+def _speaks(group: Group, agent: AgentId) -> bool:
+    return any(member.agent == agent and member.role != "observer" for member in group.members)

@@ -1,0 +1,96 @@
+"""What every turn is given: the parts that composition makes once."""
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot import events
+from bot.broker import Broker
+from bot.budgets import Budgets
+from bot.models.base import Model
+from bot.packaging import Piece
+from bot.tools.base import Toolset
+from bot.turns.context import Material
+from bot.turns.rates import NO_LIMITS, Rates
+from memory.agents import Agent
+from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
+from memory.clock import Clock
+from memory.database import Database, Rows
+from memory.ids import PlaceId
+from memory.search import Nearness
+from sources.terminal import PLACE
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`max_steps` model calls a turn; seconds for one model call with all its retries, and for one tool."""
+
+    max_steps: int = 25
+    model_seconds: float = 180
+    tool_seconds: float = 60
+
+
+def never_quiet(_rows: Rows, _now: datetime) -> datetime | None:
+    """There are no quiet hours."""
+
+
+@dataclass(frozen=True)
+class OwnersSide:
+    """Where the owner is told what nobody asked for, and until when they are not to be disturbed, if now is such a
+    time."""
+
+    place: PlaceId = PLACE.id
+    quiet: Callable[[Rows, datetime], datetime | None] = never_quiet
+
+
+async def words_alone(_text: str) -> Nearness | None:
+    """Rows are found by words."""
+    return None
+
+
+def anything_fits(_source: str, _text: str) -> str:
+    """Where a file can hold what is long."""
+    return ""
+
+
+async def all_there(_agent: Agent, _call: str) -> None:
+    """Which tools there are is known from the beginning."""
+
+
+async def nothing_leaves(_database: Database, _material: Material) -> bool:
+    """Conversations stay as they are."""
+    return False
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What every turn needs; made once by composition."""
+
+    model: Callable[[Agent], Awaitable[Model]]
+    tools: Callable[[Agent], Toolset]
+    package: Callable[[str, str], list[Piece]]
+    """(source, text) -> the messages of that source that say it."""
+    redact: Callable[[str], str]
+    """Takes loaded secrets out of a text."""
+    clock: Clock
+    limits: Limits
+    broker: Broker
+    rates: Rates = NO_LIMITS
+    too_long: Callable[[str, str], str] = anything_fits
+    """(source, text) -> what to tell the model of an answer that does not fit there; empty where it does."""
+    budgets: Budgets = field(default_factory=Budgets)
+    owner: OwnersSide = field(default_factory=OwnersSide)
+    meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
+    """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+    """How what is written in blocks is kept."""
+    watch: events.Watch = events.unwatched
+    ready: Callable[[Agent, str], Awaitable[None]] = all_there
+    """(agent, name of the tool to be called, or "") -> waits a while for tools that others offer to be known as they
+    are now."""
+    shrink: Callable[[Database, Material], Awaitable[bool]] = nothing_leaves
+    """Compacts the conversation of a turn for which a model takes no more; whether anything left its view."""
+
+    def names(self, agent: Agent) -> Collection[str]:
+        """The names of all tools that an agent has now, those of MCP servers too."""
+        return self.tools(agent).tools.keys()

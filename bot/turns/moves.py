@@ -1,0 +1,172 @@
+"""What a turn does next: a pure function of what is stored.
+
+Nothing about a running turn lives only in memory, so a restart asks the same question of the same rows and
+goes on where the last commit left it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from bot.models.base import Call
+from bot.rules import REMINDERS, Rules
+from bot.turns.context import Asked, Material
+from memory.ids import RequestId
+from memory.requests import Permit
+from memory.turns import Step
+
+MAX_RESTARTS = 2
+
+
+@dataclass(frozen=True)
+class Think:
+    """Ask the model; `last` when no tool may follow; `force` names a tool that it must call now."""
+
+    last: bool
+    force: str = ""
+
+
+@dataclass(frozen=True)
+class Use:
+    """Make a tool call. `begun` when it was begun before and nobody saw it end; `permit` when it was approved."""
+
+    call: Call
+    begun: bool
+    permit: Permit | None = None
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Send the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Begin again: the words changed and nothing irrevocable was done."""
+
+
+@dataclass(frozen=True)
+class Tell:
+    """The words changed too late to begin again: tell the model."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Remind:
+    """The turn may not end yet: tell the model what is missing. `force`: it will have to call that tool next."""
+
+    text: str
+    force: str = ""
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Nobody wants the answer any more."""
+
+
+Move: TypeAlias = Think | Use | Finish | Restart | Tell | Remind | Cancel
+
+
+def next_move(material: Material, *, said: bool, max_steps: int) -> Move:
+    """Decide. `said`: whether something of this turn was, or may have been, sent."""
+    live = [asked for asked in material.asked if asked.message.deleted_at is None]
+    if not live and not said:
+        return Cancel()
+    other = changed(material)
+    effects = said or any(step.body.get("effect") for step in material.steps)
+    if other and not effects and material.turn.restarts < MAX_RESTARTS:
+        return Restart()
+    answers = [step for step in material.steps if step.kind == "answer"]
+    call = open_call(material)
+    if call is not None and len(answers) < max_steps:
+        return call  # a call comes to its result before anything else is said to the model
+    if other:
+        return Tell(_describe(other))
+    rules, ended = Rules.of(material.agent), answers and material.steps[-1].kind == "answer"
+    if not ended and not rules.ends(material.steps):
+        if len(answers) < max_steps:
+            last = len(answers) == max_steps - 1
+            return Think(last, "" if last else rules.forced(material.steps))
+        return Finish(answers[-1].body["text"] or _gave_up(max_steps))
+    if len(answers) < max_steps - 1 and (reminder := _reminder(material, rules)) is not None:
+        return reminder
+    return Finish(answers[-1].body["text"] or (_gave_up(max_steps) if ended and answers[-1].body["calls"] else ""))
+
+
+def _reminder(material: Material, rules: Rules) -> Remind | None:
+    """What is still to be called before the turn ends: said as an error, then as a reminder, then the call is forced.
+
+    A model that does not even make a forced call is not asked again.
+    """
+    demands = rules.demands(material.steps, material.used, material.turn.started_at)
+    told = sum(step.kind == "note" and "demands" in step.body for step in material.steps)
+    if not demands or told > REMINDERS:
+        return None
+    missing = "; ".join(f"`{demand.tool}` ({demand.why})" for demand in demands)
+    begun = ("Your answer was not sent yet: a call is missing before it", "Reminder: a call is still missing")
+    head = begun[min(told, 1)] if told < REMINDERS else "You are made to call it now"
+    text = f"{head}: {missing}. Make the call, then give your whole answer."
+    return Remind(text, demands[0].tool if told == REMINDERS else "")
+
+
+def open_call(material: Material) -> Use | None:
+    """The first call of the newest answer that has no result yet."""
+    answers = [step for step in material.steps if step.kind == "answer"]
+    return _open_call(answers[-1], material.steps) if answers else None
+
+
+def seen(material: Material) -> dict[int, int]:
+    """Which messages the turn has read, and in which wording (the newest that it was told of)."""
+    known: dict[int, int] = {}
+    for step in material.steps:
+        if step.kind in ("joined", "note"):
+            known.update({int(message): int(revision) for message, revision in step.body.get("messages", ())})
+    return known
+
+
+def wordings(material: Material) -> list[list[int]]:
+    """The present wording of every message of the turn, as a step stores it."""
+    return [[asked.message.id, asked.message.revision] for asked in material.asked]
+
+
+def changed(material: Material) -> list[Asked]:
+    """The messages whose words are others now than those that were read."""
+    known = seen(material)
+    return [
+        asked
+        for asked in material.asked
+        if known.get(asked.message.id, asked.message.revision) != asked.message.revision
+    ]
+
+
+def _describe(changed: list[Asked]) -> str:
+    lines = []
+    for asked in changed:
+        message = asked.message
+        if message.deleted_at is not None:
+            lines.append(f"{message.speaker} deleted a message of this turn meanwhile: do not use or repeat it.")
+        else:
+            lines.append(f"{message.speaker} edited a message of this turn meanwhile. It now says: {message.text}")
+    return "\n".join(lines)
+
+
+def _open_call(answer: Step, steps: tuple[Step, ...]) -> Use | None:
+    later = [step for step in steps if step.seq > answer.seq]
+    ended = {step.body["call"] for step in later if step.kind == "tool_result"}
+    begun = {step.body["call"] for step in later if step.kind == "tool_started"}
+    for call in answer.body["calls"]:
+        if call["id"] not in ended:
+            return Use(Call(call["id"], call["name"], call["arguments"]), call["id"] in begun, _permit(call))
+    return None
+
+
+def _permit(call: Mapping[str, Any]) -> Permit | None:
+    given = call.get("permit")
+    return Permit(frozenset(map(tuple, given["covers"])), RequestId(given["request"])) if given else None
+
+
+def _gave_up(max_steps: int) -> str:
+    return f"I stopped after {max_steps} steps without coming to an answer. Ask me again, perhaps in smaller parts."
