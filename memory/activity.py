@@ -6,8 +6,8 @@ to `coord` (tasks, handoffs, notes) are the exception; they go with the messages
 
 Ten kinds, as the design has them. `details` has the same for programs, by kind:
 `agent_activated`, `agent_deactivated` {}; `message_received`, `message_sent` {"messages"} how many, {"target"} for
-one to another place; `tool_executed` {"tool", "operation", "worked"}; `memory_block_updated` {"label", "change"};
-`file_accessed` {"folder", "files", "operation"}; `task_assigned` {"task", "assignee"};
+one to another place; `tool_executed` {"tool", "operation", "worked"}; `memory_block_updated` {"label", "change",
+"block"}; `file_accessed` {"folder", "files", "operation"}; `task_assigned` {"task", "assignee"};
 `handoff_initiated` {"note", "to"}; `notable` {"note"}.
 """
 

@@ -1,7 +1,7 @@
 """What goes with words that are taken back, or kept to a narrower audience: everything that was derived from them.
 
-A message that its author deletes takes along what was learned from it and what we said with it; so does an entry
-that somebody asks to forget.
+A message that its author deletes takes along what was learned from it, what agents wrote into blocks because of it and
+what we said with it; so does an entry that somebody asks to forget.
 """
 
 import json
@@ -12,6 +12,7 @@ from datetime import datetime
 from memory import archival, messages, outbox
 from memory.archival import Entry
 from memory.audience import Audience
+from memory.block_following import unwrite
 from memory.database import Row, Tx
 from memory.fulltext import content_words
 from memory.ids import MessageId, PersonId
@@ -33,11 +34,13 @@ def follow_edit(tx: Tx, old: Message, new_text: str, at: datetime) -> int:
     """Let what was derived from a message follow its edit; how many entries went.
 
     Words that the author took out go: the entries learned from the message that hold one, and our words with them,
-    also those of the turn that answered it. An edit that only adds, or mends a word that nobody kept, changes nothing.
+    also those of the turn that answered it; so does what was written into blocks with one. An edit that only adds, or
+    mends a word that nobody kept, changes nothing.
     """
     gone = set(content_words(old.text)) - set(content_words(new_text))
     if not gone:
         return 0
+    unwrite(tx, old, gone, at)
     entries = [entry for entry in _learned(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
     for entry in entries:
         forget_words(tx, entry, archival.derived_messages(tx, entry), None, at)
@@ -86,13 +89,15 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
     return archival.store(tx, replace(entry, audience=to, label=label), None)
 
 
-def narrow_message(tx: Tx, message: Message, to: Audience) -> int:
+def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
     """The same for what a person said: the message, our echo of it, and the entries learned from it.
 
+    What agents wrote from it into blocks of other audiences is taken back there.
     Gives how many entries stay as they are, because they hold words of others too.
     """
     if message.person is None:
         raise ValueError(f"message {message.id} is nobody's")
+    unwrite(tx, message, set(content_words(message.text)), at, to)
     batch = tx.all("SELECT id FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (message.batch,))
     _narrow(tx, [row["id"] for row in batch], (message.text, message.person, message.audience), to)
     messages.narrow(tx, [message.id], to)

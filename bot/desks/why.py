@@ -17,13 +17,16 @@ from bot.errors import UserError
 from bot.policy import Action, Approver, Change, Held, People, Standing
 from memory import archival, inbox, messages, outbox, why
 from memory.audience import OWNER, Scope, Trust, person_audience
+from memory.block_following import unwrite
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.faults import Point, commit_point
 from memory.following import forget_derived, forget_words, narrow_entry, narrow_message
-from memory.ids import ConstellationId, MessageId, PersonId, PlaceId, TurnId, place_source
+from memory.fulltext import content_words
+from memory.ids import ConstellationId, PersonId, PlaceId, TurnId, place_source
+from memory.messages import Message
 from memory.why import Account, Kind, Memory
 from sources.terminal import PERSON, PLACE
 
@@ -127,7 +130,7 @@ class Why:
         def work(tx: Tx) -> str:
             found = self._permitted(tx, curious, Change.FORGET, kind, identifier)
             if found.kind == "message":
-                return _forget_message(tx, MessageId(int(found.id)), now)
+                return _forget_message(tx, why.message_of(tx, found), now)
             entry = why.entry_of(tx, found)
             deleted = archival.delete(tx, entry.agent, entry.id, Scope(entry.audience))
             emptied = forget_words(tx, entry, deleted.messages, self._asking(curious, entry.people), now)
@@ -165,7 +168,7 @@ class Why:
                 return f"I use it in {where} only, as it is."
             stay = 0
             if found.kind == "message":
-                stay = narrow_message(tx, why.message_of(tx, found), to)
+                stay = narrow_message(tx, why.message_of(tx, found), to, self.clock())
             else:
                 narrow_entry(tx, why.entry_of(tx, found), to)
             more = f" {_counted(stay, 'entry', 'entries')} with words of others too stay as they are." if stay else ""
@@ -242,12 +245,16 @@ def _held(memory: Memory) -> Held:
     return Held(memory.people, memory.audience, changes)
 
 
-def _forget_message(tx: Tx, message: MessageId, now: datetime) -> str:
-    messages.redact(tx, [message], now)
-    outbox.forget(tx, [message])
-    inbox.forget_payload(tx, message, now)
-    entries = forget_derived(tx, message, now)
-    return f"Forgotten, and {_counted(entries, 'entry', 'entries')} that came from it. On Discord it stays where it is."
+def _forget_message(tx: Tx, message: Message, now: datetime) -> str:
+    messages.redact(tx, [message.id], now)
+    outbox.forget(tx, [message.id])
+    inbox.forget_payload(tx, message.id, now)
+    entries = forget_derived(tx, message.id, now)
+    blocks = unwrite(tx, message, set(content_words(message.text)), now)
+    went = f"{_counted(entries, 'entry', 'entries')} that came from it"
+    if blocks:
+        went += f", and what was written from it into {_counted(blocks, 'block')}"
+    return f"Forgotten, and {went}. On Discord it stays where it is."
 
 
 def _counted(number: int, one: str, many: str = "") -> str:

@@ -19,6 +19,6 @@ def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
         author.agent,
         block.about,
         turn=author.turn,
-        details={"label": block.label, "change": change},
+        details={"label": block.label, "change": change, "block": block.id},
     )
     activity.note(tx, event, author.now)

@@ -217,7 +217,7 @@ def test_a_narrowed_message_leaves_the_wider_audience_at_once_and_follows(tx: Tx
     message = say(tx, "tortoise")
     embed_all(tx)
     (narrowed,) = messages.by_ids(tx, [message], HERE)
-    following.narrow_message(tx, narrowed, person_audience(ANN))
+    following.narrow_message(tx, narrowed, person_audience(ANN), NOON)
     assert nearest(tx, asking("tortoise"), HERE) == []
     embed_all(tx)
     assert nearest(tx, asking("tortoise"), HERE) == []

@@ -156,7 +156,7 @@ def test_a_narrowed_message_takes_along_what_was_learned_from_it_alone(tx: Tx) -
     archival.append(tx, STAR, mixed.id, "and Bob's", Origin(HERE, Trust.APPROVED, BOB), NOON)
     assert row.message is not None
     (message,) = messages.by_ids(tx, [row.message], HERE)
-    assert narrow_message(tx, message, ANNS) == 1
+    assert narrow_message(tx, message, ANNS, NOON) == 1
     assert audience_of(tx, row.message) == ANNS
     assert archival.read(tx, STAR, alone.id, Scope(ANNS)).audience == ANNS
     assert archival.read(tx, STAR, mixed.id, HERE).audience == GUILD

@@ -1,0 +1,135 @@
+"""What agents wrote into blocks goes with the words that it came from.
+
+What a turn wrote counts as written from the words that it answered: all of it when they are all that it had, else what
+shares a content word with them, since nobody can tell from a text in other words whose it was. Taking back is a change
+of its own, by the system: a block's history shows it, and the owner may revert it.
+"""
+
+import json
+from collections.abc import Callable, Collection, Sequence, Set
+from datetime import datetime
+
+from memory.activity import Kind
+from memory.audience import Audience
+from memory.block_history import Edit, past_of_block, take_back
+from memory.block_log import open_block, save_change
+from memory.block_rows import archives_of
+from memory.blocks import Block
+from memory.blocks.finding import block_by_id
+from memory.changes import SYSTEM, Change, Stamp, played
+from memory.clock import from_text
+from memory.database import Rows, Tx
+from memory.document import BlockDocument
+from memory.errors import StoreError
+from memory.fulltext import content_words
+from memory.ids import AgentId, BlockId, TurnId
+from memory.messages import Message
+from memory.nights import changed_blocks
+from memory.past import Past
+
+
+def unwrite(tx: Tx, old: Message, gone: Set[str], at: datetime, but: Audience | None = None) -> int:
+    """Take back what agents wrote into blocks from a message that stands no more; how many blocks changed.
+
+    `old` is the message as it was, `gone` the content words of it that go. Blocks of the audience `but` keep what they
+    say. Where others changed since what was written, that much of it stays; so does what a damaged block says.
+    """
+    answering = _answering(tx, old)
+    if not answering or not gone:
+        return 0
+    whole = gone >= set(content_words(old.text)) and _was_all(tx, old, answering)
+    turns = _caused(tx, answering)
+    blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
+    return sum(
+        _take_back(tx, block, at, lambda past: _changes(past, turns, None if whole else gone)) for block in blocks
+    )
+
+
+def _answering(rows: Rows, message: Message) -> list[TurnId]:
+    """The turns that answer a message: of each group that heard it one, running or over."""
+    sql = """SELECT turn_id AS id FROM inbox WHERE message_id = :id AND turn_id IS NOT NULL
+             UNION SELECT batch_id FROM messages WHERE id = :id AND batch_id IS NOT NULL"""
+    return [TurnId(row["id"]) for row in rows.all(sql, {"id": message.id})]
+
+
+def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
+    """Whether turns answered no other words of people that still stand."""
+    sql = """SELECT 1 FROM messages WHERE id <> :id AND role = 'user' AND deleted_at IS NULL
+             AND id IN (SELECT id FROM messages WHERE batch_id IN (SELECT value FROM json_each(:turns))
+               UNION SELECT message_id FROM inbox WHERE turn_id IN (SELECT value FROM json_each(:turns))) LIMIT 1"""
+    return rows.one(sql, {"id": old.id, "turns": json.dumps(turns)}) is None
+
+
+def _caused(rows: Rows, turns: Sequence[TurnId]) -> list[TurnId]:
+    """Turns, what members did for them, and what agents did because of what they were written in them."""
+    sql = """WITH RECURSIVE caused (id) AS (SELECT value FROM json_each(?)
+               UNION SELECT t.id FROM turns t JOIN caused c ON t.parent_id = c.id
+               UNION SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
+                 JOIN caused c ON a.root_id = c.id WHERE i.turn_id IS NOT NULL)
+             SELECT id FROM caused"""
+    return [TurnId(row["id"]) for row in rows.all(sql, (json.dumps(turns),))]
+
+
+def _written(rows: Rows, turns: Sequence[TurnId]) -> list[BlockId]:
+    """The blocks that turns changed, as the activity has them; where it forgot, all that may be are looked at."""
+    named = json.dumps(turns)
+    sql = """SELECT DISTINCT event_type, json_extract(details, '$.block') AS block FROM activity_events
+             WHERE turn_id IN (SELECT value FROM json_each(?))"""
+    events = rows.all(sql, (named,))
+    told = [row["block"] for row in events if row["event_type"] == Kind.BLOCK]
+    if events and None not in told:
+        return _living(rows, told)
+    sql = """SELECT min(t.started_at) AS since FROM turns t JOIN messages m ON m.batch_id = t.id
+             WHERE t.id IN (SELECT value FROM json_each(?)) AND m.role = 'tool'"""
+    used = rows.one(sql, (named,))
+    if used is None or used["since"] is None:
+        return []
+    return [BlockId(block) for block in changed_blocks(rows, from_text(used["since"]))]
+
+
+def _living(rows: Rows, blocks: Sequence[str]) -> list[BlockId]:
+    sql = """SELECT id FROM memory_blocks WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL
+             ORDER BY n"""
+    return [BlockId(row["id"]) for row in rows.all(sql, (json.dumps(blocks),))]
+
+
+def _audience(rows: Rows, block: BlockId) -> str | None:
+    row = rows.one("SELECT audience FROM memory_blocks WHERE id = ?", (block,))
+    return None if row is None else str(row["audience"])
+
+
+def _take_back(tx: Tx, block: BlockId, at: datetime, taken: Callable[[Past], list[Change]]) -> bool:
+    try:
+        past = past_of_block(tx, block)
+        changes = taken(past)
+        if changes:
+            take_back(_by_system(tx, block, at), past, changes)
+    except StoreError:  # damaged, which is told of by itself; or nothing of it is left
+        return False
+    return bool(changes)
+
+
+def _changes(past: Past, turns: Collection[TurnId], words: Set[str] | None) -> list[Change]:
+    """What agents changed in these turns: all of it, or where they wrote one of the words."""
+    found, text = [], past.text
+    for step in past.steps:
+        before, text = text, played(text, [step])
+        if step.change.turn in turns and step.change.writer.startswith("agent:"):
+            written = {word for each in step.splices for word in content_words(each.insert)}
+            written |= set(content_words(text)) - set(content_words(before))  # words of which only a part was written
+            if words is None or not written.isdisjoint(words):
+                found.append(step.change)
+    return found
+
+
+def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
+    """The system's door, under no limit: what stood there before may be put back even where it is longer."""
+
+    def make(change: Callable[[BlockDocument], None]) -> Block:
+        opened = open_block(tx, block, SYSTEM, at)
+        change(opened.document)
+        save_change(tx, opened, Stamp(SYSTEM, None, opened.next_seq, at))
+        row = tx.one("SELECT agent_id FROM memory_blocks WHERE id = ?", (block,))
+        return block_by_id(tx, AgentId("" if row is None else row["agent_id"]), block)
+
+    return Edit(make, lambda: archives_of(tx, block))

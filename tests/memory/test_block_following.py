@@ -1,0 +1,181 @@
+"""What agents wrote into blocks follows the words that it came from."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory import activity, block_history, blocks, inbox, messages, turns
+from memory.audience import Audience, Scope, Trust, person_audience
+from memory.block_following import unwrite
+from memory.blocks import Author, BlockType, NewBlock
+from memory.changes import SYSTEM, agent_writer
+from memory.database import Tx
+from memory.following import narrow_message
+from memory.fulltext import content_words
+from memory.ids import TurnId
+from memory.inbox import InRow
+from memory.messages import Message, Said
+from memory.schemas import Field, FieldType, MapSchema
+from memory.turns import Turn
+from tests.memory.parts import ANN, GUILD, NOON, STAR, arrival, begun, store, taken
+
+LATER = NOON + timedelta(minutes=1)
+
+
+@pytest.fixture
+def tx() -> Tx:
+    found = store()
+    for label in ("notes", "plans"):
+        block(found, label)
+    return found
+
+
+def block(tx: Tx, label: str, audience: Audience = GUILD, content: str = "Kept.\n", **change: Any) -> None:
+    kind = BlockType.WORKING
+    new = NewBlock(STAR, label, "Notes.", audience, Trust.AGENT, type=kind, content=content, char_limit=100, **change)
+    blocks.create_block(tx, new, SYSTEM, NOON)
+
+
+def author(turn: TurnId, audience: Audience = GUILD) -> Author:
+    return Author(STAR, Scope(audience), agent_writer(STAR), Trust.AGENT, NOON, turn)
+
+
+def stands(tx: Tx, label: str, audience: Audience = GUILD) -> str:
+    return blocks.find_block(tx, STAR, label, Scope(audience)).content
+
+
+def delete(tx: Tx, number: int) -> None:
+    gone = arrival(number, "", external_id=f"{number}!", kind="delete", at=LATER)
+    assert inbox.accept(tx, gone, NOON) is not None
+
+
+def edit(tx: Tx, number: int, text: str) -> None:
+    other = arrival(number, text, external_id=f"{number}@{text}", kind="edit", at=LATER)
+    assert inbox.accept(tx, other, NOON) is not None
+
+
+def message_of(tx: Tx, row: InRow) -> Message:
+    assert row.message is not None
+    return messages.by_ids(tx, [row.message], Scope(row.audience))[0]
+
+
+def test_what_was_written_from_a_deleted_message_is_taken_back(tx: Tx) -> None:
+    """In words of its own: nobody can tell whose they are, and no other words were there."""
+    turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    blocks.replace_in_block(tx, author(turn.id), "plans", "Kept", "Look for work")
+    delete(tx, 1)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+
+
+def test_what_came_before_and_after_stays(tx: Tx) -> None:
+    first, second, third = (begun(tx, taken(tx, number, f"words {number}")) for number in (1, 2, 3))
+    blocks.append_block(tx, author(first.id), "notes", "one\n")
+    blocks.append_block(tx, author(second.id), "notes", "two\n")
+    blocks.append_block(tx, author(third.id), "notes", "three\n")
+    delete(tx, 2)
+    assert stands(tx, "notes") == "Kept.\none\nthree\n"
+
+
+def test_the_history_shows_that_the_system_took_it_back(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my cat is Bolt"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "Ann's cat is Bolt.\n")
+    delete(tx, 1)
+    last = block_history.past_of_block(tx, made.id).steps[-1].change
+    assert (last.writer, last.note.deed, last.note.whose) == (SYSTEM, "revert", agent_writer(STAR))
+
+
+def test_of_several_messages_only_what_shares_their_words_goes(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my dentist is on Elm Street"), taken(tx, 2, "my cat is called Bolt"))
+    blocks.append_block(tx, author(turn.id), "notes", "The dentist: Elm Street.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Feed Bolt.\n")
+    delete(tx, 1)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\nFeed Bolt.\n")
+    delete(tx, 2)
+    assert stands(tx, "plans") == "Kept.\n"
+
+
+def test_an_edit_takes_what_holds_the_words_that_went(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my sister Greta likes tea"))
+    blocks.append_block(tx, author(turn.id), "notes", "The sister is Greta.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Buy tea.\n")
+    edit(tx, 1, "my sister likes tea")
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\nBuy tea.\n")
+    delete(tx, 1)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+
+
+def test_a_word_of_which_only_a_part_was_written_counts(tx: Tx) -> None:
+    block(tx, "names", content="Marie\n")
+    turn = begun(tx, taken(tx, 1, "she is Marianne now"))
+    blocks.replace_in_block(tx, author(turn.id), "names", "ie", "ianne")
+    edit(tx, 1, "she is here now")
+    assert stands(tx, "names") == "Marie\n"
+
+
+def test_what_members_wrote_for_a_turn_goes_too(tx: Tx) -> None:
+    root = begun(tx, taken(tx, 1, "they fired me"))
+    part = Turn(
+        turns.new_turn_id(), STAR, None, root.place, ANN, Scope(GUILD), Trust.SYSTEM, (), 0, NOON, parent=root.id
+    )
+    turns.begin(tx, part)
+    blocks.append_block(tx, author(part.id), "notes", "Ann lost her job.\n")
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+def test_what_stood_there_comes_back_even_beyond_the_limit(tx: Tx) -> None:
+    block(tx, "full", content=f"A {'x' * 90} Z")
+    turn = begun(tx, taken(tx, 1, "shorten it to Bolt"))
+    blocks.replace_in_block(tx, author(turn.id), "full", "x" * 90, "Bolt")
+    blocks.append_block(tx, author(begun(tx, taken(tx, 2)).id), "full", " and more")
+    delete(tx, 1)
+    assert stands(tx, "full") == f"A {'x' * 90} Z and more"
+
+
+def test_fields_go_back_as_texts_do(tx: Tx) -> None:
+    fields = (Field(name="mood"), Field(name="pets", type=FieldType.LIST))
+    schema = MapSchema(fields=fields)
+    block(tx, "about", content="", schema=schema)
+    first, second = begun(tx, taken(tx, 1, "I am glad")), begun(tx, taken(tx, 2, "I am sad, and Bolt is my cat"))
+    blocks.set_field(tx, author(first.id), "about", "mood", "glad")
+    blocks.set_field(tx, author(second.id), "about", "mood", "sad")
+    blocks.add_item(tx, author(second.id), "about", "pets", "Bolt")
+    delete(tx, 2)
+    assert "glad" in stands(tx, "about")
+    assert "Bolt" not in stands(tx, "about")
+
+
+def test_twice_takes_back_once(tx: Tx) -> None:
+    row = taken(tx, 1, "call it Bolt")
+    turn = begun(tx, row)
+    blocks.replace_in_block(tx, author(turn.id), "notes", "Kept", "Bolt")
+    old = message_of(tx, row)
+    assert unwrite(tx, old, set(content_words(old.text)), LATER) == 1
+    assert unwrite(tx, old, set(content_words(old.text)), LATER) == 0
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool) -> None:
+    turn = begun(tx, taken(tx, 1, "they fired me"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    if used:
+        said = Said(turn.id, 2, turn.place, STAR, ANN, "Star", "tool", "done", "discord", GUILD, Trust.AGENT, NOON, "c")
+        messages.add_said(tx, said)
+    activity.forget_before(tx, NOON + timedelta(days=1))
+    delete(tx, 1)
+    assert stands(tx, "notes") == ("Kept.\n" if used else "Kept.\nAnn lost her job.\n")
+
+
+def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:
+    alone = person_audience(ANN)
+    block(tx, "alone", alone)
+    row = taken(tx, 1, "they fired me")
+    turn = begun(tx, row)
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    blocks.append_block(tx, author(turn.id, alone), "alone", "Ann lost her job.\n")
+    narrow_message(tx, message_of(tx, row), alone, LATER)
+    assert stands(tx, "notes") == "Kept.\n"
+    assert stands(tx, "alone", alone) == "Kept.\nAnn lost her job.\n"
