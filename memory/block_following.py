@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from datetime import datetime
 
 from memory.activity import Kind
+from memory.answering import answering, caused
 from memory.audience import Audience
 from memory.block_history import Edit, past_of_block, take_back
 from memory.block_log import open_block, save_change
@@ -34,22 +35,15 @@ def unwrite(tx: Tx, old: Message, gone: Set[str], at: datetime, but: Audience | 
     `old` is the message as it was, `gone` the content words of it that go. Blocks of the audience `but` keep what they
     say. Where others changed since what was written, that much of it stays; so does what a damaged block says.
     """
-    answering = _answering(tx, old)
-    if not answering or not gone:
+    answered = answering(tx, old.id)
+    if not answered or not gone:
         return 0
-    whole = gone >= set(content_words(old.text)) and _was_all(tx, old, answering)
-    turns = _caused(tx, answering)
+    whole = gone >= set(content_words(old.text)) and _was_all(tx, old, answered)
+    turns = caused(tx, answered)
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
     return sum(
         _take_back(tx, block, at, lambda past: _changes(past, turns, None if whole else gone)) for block in blocks
     )
-
-
-def _answering(rows: Rows, message: Message) -> list[TurnId]:
-    """The turns that answer a message: of each group that heard it one, running or over."""
-    sql = """SELECT turn_id AS id FROM inbox WHERE message_id = :id AND turn_id IS NOT NULL
-             UNION SELECT batch_id FROM messages WHERE id = :id AND batch_id IS NOT NULL"""
-    return [TurnId(row["id"]) for row in rows.all(sql, {"id": message.id})]
 
 
 def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
@@ -58,16 +52,6 @@ def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
              AND id IN (SELECT id FROM messages WHERE batch_id IN (SELECT value FROM json_each(:turns))
                UNION SELECT message_id FROM inbox WHERE turn_id IN (SELECT value FROM json_each(:turns))) LIMIT 1"""
     return rows.one(sql, {"id": old.id, "turns": json.dumps(turns)}) is None
-
-
-def _caused(rows: Rows, turns: Sequence[TurnId]) -> list[TurnId]:
-    """Turns, what members did for them, and what agents did because of what they were written in them."""
-    sql = """WITH RECURSIVE caused (id) AS (SELECT value FROM json_each(?)
-               UNION SELECT t.id FROM turns t JOIN caused c ON t.parent_id = c.id
-               UNION SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
-                 JOIN caused c ON a.root_id = c.id WHERE i.turn_id IS NOT NULL)
-             SELECT id FROM caused"""
-    return [TurnId(row["id"]) for row in rows.all(sql, (json.dumps(turns),))]
 
 
 def _written(rows: Rows, turns: Sequence[TurnId]) -> list[BlockId]:

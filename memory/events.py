@@ -52,6 +52,7 @@ def add(tx: Tx, event: Event, now: datetime) -> InboxId | None:
         "audience": event.hearers.audience,
         "status": Status.RECEIVED,
         "alone": 1,
+        "about_id": event.payload.get("about"),
         "received_at": to_text(now),
     }
     if not tx.insert("inbox", values, ignore=True):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory import archival, messages, outbox
+from memory.answering import answering, caused
 from memory.archival import Entry
 from memory.audience import Audience
 from memory.block_following import unwrite
@@ -31,7 +32,7 @@ def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
 
 
 def follow_edit(tx: Tx, old: Message, new_text: str, at: datetime) -> int:
-    """Let what was derived from a message follow its edit; how many entries went.
+    """Let what was derived from a message follow its edit; how many entries and blocks it changed.
 
     Words that the author took out go: the entries learned from the message that hold one, and our words with them,
     also those of the turn that answered it; so does what was written into blocks with one. An edit that only adds, or
@@ -40,21 +41,21 @@ def follow_edit(tx: Tx, old: Message, new_text: str, at: datetime) -> int:
     gone = set(content_words(old.text)) - set(content_words(new_text))
     if not gone:
         return 0
-    unwrite(tx, old, gone, at)
+    blocks = unwrite(tx, old, gone, at)
     entries = [entry for entry in _learned(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
     for entry in entries:
         forget_words(tx, entry, archival.derived_messages(tx, entry), None, at)
     # Also what agents wrote to each other because of it, and what was answered to that.
-    sql = """WITH caused AS (SELECT i.message_id, i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
-               WHERE a.root_id = :turn)
-             SELECT * FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (batch_id = :turn
-               OR id IN (SELECT message_id FROM caused) OR batch_id IN (SELECT turn_id FROM caused))"""
-    ours = tx.all(sql, {"turn": old.batch})
+    sql = """WITH turns (id) AS (SELECT value FROM json_each(?))
+             SELECT * FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (batch_id IN turns
+               OR id IN (SELECT i.message_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
+                 WHERE a.root_id IN turns))"""
+    ours = tx.all(sql, (json.dumps(caused(tx, answering(tx, old.id))),))
     holding = [row for row in ours if not gone.isdisjoint(content_words(f"{row['content']} {row['tool_args'] or ''}"))]
     ids = [MessageId(row["id"]) for row in holding]
     messages.redact(tx, ids, at)
     outbox.forget(tx, ids)
-    return archival.remove(tx, [entry.id for entry in entries])
+    return archival.remove(tx, [entry.id for entry in entries]) + blocks
 
 
 def forget_words(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: PersonId | None, at: datetime) -> int:

@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from memory.answering import answering
 from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
@@ -185,12 +186,10 @@ def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Reques
 def about(rows: Rows, message: MessageId) -> list[Request]:
     """Every request of the turns that answered a message, of members' parts in them, or an event that was about it."""
     sql = """WITH answering AS
-             (SELECT turn_id FROM inbox WHERE message_id = :message AND turn_id IS NOT NULL
-              UNION SELECT turn_id FROM inbox WHERE kind = 'event' AND source IN ('edit', 'approval')
-              AND json_extract(payload, '$.about') = :message AND turn_id IS NOT NULL)
+             (SELECT value FROM json_each(?))
              SELECT * FROM permission_requests WHERE turn_id IN answering
              OR turn_id IN (SELECT turn_id FROM group_parts WHERE run_id IN answering) ORDER BY id"""
-    return [_request(row) for row in rows.all(sql, {"message": message})]
+    return [_request(row) for row in rows.all(sql, (json.dumps(answering(rows, message)),))]
 
 
 def of_person(rows: Rows, person: PersonId) -> list[Request]:

@@ -29,7 +29,8 @@ async def everywhere(service: Service, word: str) -> list[str]:
         UNION SELECT 'archival_entries' FROM archival_entries WHERE content LIKE :word
         UNION SELECT 'outbox' FROM outbox WHERE content || detail LIKE :word
         UNION SELECT 'requests' FROM permission_requests WHERE arguments || reason || pattern LIKE :word
-        UNION SELECT 'inbox' FROM inbox WHERE payload LIKE :word"""
+        UNION SELECT 'inbox' FROM inbox WHERE payload LIKE :word
+        UNION SELECT 'blocks' FROM memory_blocks WHERE content LIKE :word"""
     return [row[0] for row in await service.read(lambda rows: rows.all(sql, {"word": f"%{word}%"}))]
 
 
@@ -79,6 +80,30 @@ async def test_what_was_stored_with_a_yes_goes_with_the_message_that_it_came_fro
         assert await entries(service) == ["the bus is 17"]
         await service.heard(deleted(1))
         assert await entries(service) == []
+        assert await everywhere(service, "bus is") == []
+
+
+def writes(*contents: str) -> ScriptedModel:
+    """Each turn writes one of these into the agent's notes."""
+    replies = [
+        says("", call("context", f"c{n}", operation="append", label="notes", content=content))
+        for n, content in enumerate(contents)
+    ]
+    model = ScriptedModel(*(reply for each in replies for reply in (each, says("Noted."))))
+    model.otherwise = says("")
+    return model
+
+
+async def test_what_was_written_into_a_block_follows_the_edit_and_the_deletion(tmp_path: Path) -> None:
+    toml = '[[agents]]\nname = "Carina"\n[[agents.blocks]]\nlabel = "notes"\ndescription = "Notes."\n'
+    model = writes("The bus is 17.", "The bus is 18.")
+    async with running(tmp_path, Setting(model=model, toml=toml)) as service:
+        await service.heard(said("note that the bus is 17", 1))
+        assert await everywhere(service, "bus is 17") == ["blocks", "messages"]
+        await service.heard(edited("note that the bus is 18", 1))  # the agent is asked to note it anew
+        assert await everywhere(service, "17") == []
+        assert "blocks" in await everywhere(service, "bus is 18")
+        await service.heard(deleted(1))
         assert await everywhere(service, "bus is") == []
 
 

@@ -209,7 +209,7 @@ def test_a_fresh_file_has_exactly_these_tables(path: Path, kind: Kind, expected:
 
 COLUMNS = {
     "inbox": "id source external_id kind place_id person_id group_id message_id payload audience status alone attempts "
-    "next_attempt_at last_error turn_id received_at done_at",
+    "next_attempt_at last_error turn_id received_at done_at about_id",
     "outbox": "id key place_id source turn_id message_id person_id agent_id kind content detail audience status "
     "attempts next_attempt_at external_id last_error created_at sending_at sent_at",
     "turns": "id parent_id agent_id group_id place_id person_id audience within trust blocks status restarts "
