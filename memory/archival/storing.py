@@ -32,7 +32,15 @@ from memory.ids import AgentId, EntryId, TurnId, new_id
 RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
 
 _MARKS = " .!?…"
+_INDEXED = 64
+_BEGINNING = f"substr(rtrim(content, '{_MARKS}'), 1, {_INDEXED})"  # as the index `archival_begins` has it
 _LEAST_EXTENDED = 8  # characters: shorter words begin too many sentences
+
+BEGUN_BY = f"""SELECT * FROM archival_entries WHERE agent_id = :agent AND audience = :audience
+    AND {_BEGINNING} IN (SELECT value FROM json_each(:begins)) AND person_id IS :person AND parent_entry_id IS NULL
+    AND (content = :new OR (length(rtrim(content, :marks)) >= :least
+      AND substr(:new, 1, length(rtrim(content, :marks))) = rtrim(content, :marks)))
+    AND {LIVING} ORDER BY length(content) DESC, n"""
 
 
 def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
@@ -164,14 +172,12 @@ def require_free(rows: Rows, agent: AgentId, label: str, audience: Audience) -> 
 def _begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
     """The entry whose words are the new ones, or with which they begin; the longest."""
     found = rows.all(
-        "SELECT * FROM archival_entries WHERE agent_id = :agent AND audience = :audience AND person_id IS :person "
-        "AND parent_entry_id IS NULL AND (content = :new OR (length(rtrim(content, :marks)) >= :least "
-        "AND substr(:new, 1, length(rtrim(content, :marks))) = rtrim(content, :marks))) "
-        f"AND {LIVING} ORDER BY length(content) DESC, n",
+        BEGUN_BY,
         {
             "agent": agent,
             "audience": new.origin.scope.audience,
             "person": new.origin.person,
+            "begins": json.dumps(_beginnings(new.content)),
             "new": new.content,
             "marks": _MARKS,
             "least": _LEAST_EXTENDED,
@@ -182,6 +188,13 @@ def _begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
         if row["content"] == rest or not rest[begins:].rstrip(_MARKS) or not rest[begins].isalnum():
             return to_entry(row)
     return None
+
+
+def _beginnings(text: str) -> list[str]:
+    """What the index may hold of an entry that is this text or a part of it from its beginning, up to a word's end."""
+    ends = [at for at in range(min(len(text), _INDEXED + 1)) if not text[at].isalnum()]
+    short = {text[:at].rstrip(_MARKS) for at in ends}
+    return sorted({part for part in short if part} | {text.rstrip(_MARKS)[:_INDEXED], text[:_INDEXED]})
 
 
 def _reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:

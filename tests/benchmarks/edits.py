@@ -1,4 +1,4 @@
-"""An edit of a block with its commit, as a tool makes it."""
+"""An edit of a block with its commit, as a tool makes it; and loading a block that has many updates."""
 
 import asyncio
 import time
@@ -10,9 +10,11 @@ from tempfile import TemporaryDirectory
 from memory import block_log, blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import PUBLIC, Scope, Trust
+from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
+from memory.block_rows import load_block
 from memory.blocks import Author, Block, BlockType, NewBlock, editing
 from memory.clock import utc_now
-from memory.database import Database, Tx
+from memory.database import Database, Rows, Tx
 from memory.document import SYSTEM, BlockDocument, agent_writer
 from memory.faults import commit_point
 from memory.ids import AgentId, TurnId, snowflakes
@@ -26,6 +28,7 @@ _FILL = commit_point("bench.fill_edits")
 _EDIT = commit_point("bench.edit")
 
 SIZES = (2_000, 5_000)
+UPDATES = 100
 OTHERS = 100
 """Other blocks of the same agent."""
 _AGENT = AgentId("agt_bench")
@@ -82,9 +85,9 @@ async def _edits(database: Database, spans: Spans, size: int, count: int) -> dic
     return found
 
 
-def _edit(label: str, old: str, new: str) -> Callable[[Tx], Block]:
+def _edit(label: str, old: str, new: str, policy: CheckpointPolicy = DEFAULT_POLICY) -> Callable[[Tx], Block]:
     turn = TurnId(snowflakes.next())
-    author = Author(_AGENT, Scope(PUBLIC), agent_writer(_AGENT), Trust.AGENT, utc_now(), turn)
+    author = Author(_AGENT, Scope(PUBLIC), agent_writer(_AGENT), Trust.AGENT, utc_now(), turn, policy=policy)
     if old:
         return lambda tx: blocks.replace_in_block(tx, author, label, old, new)
     return lambda tx: blocks.append_block(tx, author, label, new)
@@ -107,12 +110,35 @@ async def _round(folder: Path, options: Options) -> dict[int, tuple[dict[str, li
     return found
 
 
+async def _loads(folder: Path, count: int) -> list[float]:
+    """Milliseconds of loading a block of 2,000 characters whose newest 100 changes lie in updates of their own."""
+    path = folder / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    late = CheckpointPolicy(updates=10_000, size=10_000_000)
+    async with Database.open(path) as database:
+        await database.write(_FILL, lambda tx: _fill(tx, Words(3)))
+        for number in range(UPDATES):
+            line = f"On day {number // 2} we talked.\n"
+            work = _edit("notes_2000", *((line, "") if number % 2 else ("", line)), late)
+            block = await database.write(_EDIT, work)
+
+        def load(rows: Rows) -> float:
+            begin = time.perf_counter()
+            opened = load_block(rows, block.id, None)
+            assert opened.pending == UPDATES + 1  # and the first change, which filled it
+            return 1000 * (time.perf_counter() - begin)
+
+        return [await database.read(load) for _ in range(count)]
+
+
 def run(options: Options) -> Report:
     rounds = []
     for _ in range(options.rounds):
         with TemporaryDirectory() as folder:
             rounds.append(asyncio.run(_round(Path(folder), options)))
-    report = Report("Block edit including commit (an agent with 100 other blocks)")
+    with TemporaryDirectory() as folder:
+        loads = asyncio.run(_loads(Path(folder), options.scaled(300)))
+    report = Report("Block edit including commit (an agent with 100 other blocks), and loading a block")
     for size in SIZES:
         for kind in ("append", "replace"):
             for share in (0.5, 0.99):
@@ -122,6 +148,10 @@ def run(options: Options) -> Report:
                 report.measures.append(Measure(what, "ms", found, target))
         found = tuple(percentile(one[size][0]["busy"], 0.5) for one in rounds)
         report.measures.append(Measure(f"any edit, {size:,} characters: processor time, p50", "ms", found))
+    for share in (0.5, 0.99):
+        target = at_most(2.0) if share == 0.5 else None
+        what = f"load of a block with {UPDATES} updates, p{share * 100:.0f}"
+        report.measures.append(Measure(what, "ms", (percentile(loads, share),), target))
     for size in SIZES:
         title = f"Where it goes, {size:,} characters, all edits (last round)"
         report.details.append(Detail(title, ("step", "p50 ms", "p99 ms"), _breakdown(rounds[-1][size][1])))

@@ -1,4 +1,6 @@
-"""How long a search takes over 1,000, 10,000 and 100,000 messages: by four words, by a question, with vectors too.
+"""How long a search takes: by four words, by a question, with vectors too; over entries of an agent, and messages.
+
+Entries stand for themselves; messages are understood with what was said around them, and have two vectors each.
 
 The vectors point anywhere: what is compared costs the same whatever it means. Embedding the question is not in it.
 """
@@ -7,20 +9,23 @@ import asyncio
 import functools
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
-from memory import vectors
+from memory import archival, vectors
 from memory.agents import Agent, seed_agent
-from memory.audience import Scope
+from memory.archival import NewEntry, Origin
+from memory.audience import Scope, Trust
 from memory.clock import utc_now
 from memory.database import Database, Tx
 from memory.embedding import to_vector
 from memory.embedding.packaged import DIMENSION
 from memory.faults import commit_point
-from memory.ids import AgentId
+from memory.ids import AgentId, PersonId
 from memory.migrations import Kind, prepare
 from memory.search import Meaning, Query, search
 from memory.vectors import Embedded
@@ -42,16 +47,29 @@ _MODEL = "bench:anywhere"
 _TARGETS = {10_000: 15.0, 100_000: 80.0}
 
 
-async def _fill(database: Database, size: int, words: Words) -> float:
-    """Messages in batches; microseconds for each."""
+class Fill(Protocol):
+    """Stores so many rows, the first of them with that number."""
+
+    def __call__(self, tx: Tx, count: int, words: Words, first: int) -> None: ...
+
+
+def _messages(tx: Tx, count: int, words: Words, first: int) -> None:
+    fill_messages(tx, _AGENT, count, count // 5, words, first=first)
+
+
+def _entries(tx: Tx, count: int, words: Words, first: int) -> None:
+    for number in range(first, first + count):
+        origin = Origin(Scope(GUILD), Trust.APPROVED, PersonId(f"bench:p{number % 10}"))
+        archival.insert(tx, _AGENT, NewEntry(words.sentence(), origin), utc_now())
+
+
+async def _fill(database: Database, fill: Fill, size: int, words: Words) -> float:
+    """Rows in batches; microseconds for each."""
     now = utc_now()
     await database.write(_FILL, lambda tx: seed_agent(tx, Agent(_AGENT, "Bench", "", "", "", ()), now))
     begin = time.perf_counter()
     for number, count in enumerate(_batches(size)):
-
-        def work(tx: Tx, number: int = number, count: int = count) -> None:
-            fill_messages(tx, _AGENT, count, count // 5, words, first=number * _BATCH)
-
+        work = functools.partial(fill, count=count, words=words, first=number * _BATCH)
         await database.write(_FILL, work)
     return 1e6 * (time.perf_counter() - begin) / size
 
@@ -77,7 +95,7 @@ def _drawn(drawn: random.Random) -> bytes:
 
 @dataclass
 class _Times:
-    """Milliseconds of each search, and microseconds of storing one message."""
+    """Milliseconds of each search, and microseconds of storing one row."""
 
     words: list[float]
     question: list[float]
@@ -94,11 +112,11 @@ async def _asked(database: Database, queries: Iterable[Query]) -> list[float]:
     return found
 
 
-async def _round(folder: Path, size: int, count: int) -> _Times:
+async def _round(folder: Path, fill: Fill, size: int, count: int) -> _Times:
     words, path, drawn = Words(11), folder / "carina.db", random.Random(13)
     prepare(path, Kind.CONSTELLATION)
     async with Database.open(path) as database:
-        each = await _fill(database, size, words)
+        each = await _fill(database, fill, size, words)
         keywords = [Query(text=words.question(), agent=_AGENT) for _ in range(count)]
         questions = [replace(query, text=f"what did they say about {query.text}?") for query in keywords]
         by_words, by_question = await _asked(database, keywords), await _asked(database, questions)
@@ -108,12 +126,12 @@ async def _round(folder: Path, size: int, count: int) -> _Times:
 
 
 def run(options: Options) -> Report:
-    report = Report("Search over messages: all domains, 8 hits with neighbours")
-    for size in SIZES:
-        rounds = []
+    report = Report("Search: all domains, 8 hits, of messages with their neighbours")
+    for (what, fill), size in product(_KINDS.items(), SIZES):
+        rounds, named = [], f"{options.scaled(size):,} {what}"
         for _ in range(options.rounds):
             with TemporaryDirectory() as folder:
-                rounds.append(asyncio.run(_round(Path(folder), options.scaled(size), options.scaled(100))))
+                rounds.append(asyncio.run(_round(Path(folder), fill, options.scaled(size), options.scaled(100))))
         ways = {
             "four words": [each.words for each in rounds],
             "a question": [each.question for each in rounds],
@@ -123,8 +141,9 @@ def run(options: Options) -> Report:
             for share in (0.5, 0.95):
                 found = tuple(percentile(each, share) for each in times)
                 target = at_most(_TARGETS[size]) if share == 0.5 and size in _TARGETS else None
-                what = f"{options.scaled(size):,} messages, {way}, p{share * 100:.0f}"
-                report.measures.append(Measure(what, "ms", found, target))
-        storing = tuple(each.storing for each in rounds)
-        report.measures.append(Measure(f"{options.scaled(size):,} messages, storing one", "µs", storing))
+                report.measures.append(Measure(f"{named}, {way}, p{share * 100:.0f}", "ms", found, target))
+        report.measures.append(Measure(f"{named}, storing one", "µs", tuple(each.storing for each in rounds)))
     return report
+
+
+_KINDS: Mapping[str, Fill] = {"entries of an agent": _entries, "messages": _messages}
