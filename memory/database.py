@@ -140,6 +140,8 @@ class Kept:
     def __init__(self) -> None:
         self._objects: dict[type, Any] = {}
         self._version: int | None = None
+        self.level = ""
+        """How much of a commit SQLite waits for, as the connection was told last."""
 
     def of(self, kind: type[K]) -> K:
         """The object of that class, made now if there is none."""
@@ -243,8 +245,10 @@ def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
 
 
 def _run_units(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
-    """Their results in order; an exception is a result too."""
+    """Their results in order; an exception is a result too, but of one that stands alone: it breaks the transaction."""
     results, tx = list[Any](), Tx(raw, kept)
+    if len(units) == 1:
+        return [units[0].work(tx)]
     for unit in units:
         raw.execute("SAVEPOINT unit")
         try:
@@ -261,7 +265,9 @@ def _run_units(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list
 
 def _commit(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
     level = "FULL" if any(unit.durable for unit in units) else "NORMAL"
-    raw.execute(f"PRAGMA synchronous={level}")
+    if level != kept.level:
+        raw.execute(f"PRAGMA synchronous={level}")
+        kept.level = level
     raw.execute("BEGIN IMMEDIATE")
     try:
         kept.at_version(raw.execute("PRAGMA data_version").fetchall()[0][0])

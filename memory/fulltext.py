@@ -8,7 +8,8 @@ needs no tokenizer of ours and any SQLite can read it.
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import regex
@@ -120,7 +121,11 @@ def word_set(text: str) -> frozenset[str]:
 
 def date_words(moment: datetime) -> str:
     """A date for the index, as people may ask for it: "2026-11-22 22 November 2026", in UTC."""
-    day = moment.astimezone(UTC)
+    return _day_words(moment.astimezone(UTC).date())
+
+
+@lru_cache(maxsize=64)  # nearly always it is today
+def _day_words(day: date) -> str:
     return f"{day:%Y-%m-%d} {day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
