@@ -1,14 +1,19 @@
 """A person's door to the fields of a block: what they wrote is read as the field's type wants it."""
 
+import hashlib
 import json
 from functools import partial
 from typing import Any
 
 from memory import containers
 from memory.block_history import NOT_ONE_TEXT, Edit
+from memory.block_rows import load_block
 from memory.blocks import Block
+from memory.database import Rows
+from memory.document import BlockDocument
 from memory.errors import BlockRefused, Refused
-from memory.schemas import Field, FieldType
+from memory.schemas import Field, FieldType, TextSchema
+from memory.targets import Target, every_target, target_of
 
 
 def require_text(block: Block) -> None:
@@ -17,18 +22,68 @@ def require_text(block: Block) -> None:
         raise Refused(f"this block has fields, items or sections; {NOT_ONE_TEXT}")
 
 
-def write_field(edit: Edit, block: Block, path: str, text: str) -> Block:
+def fields_by_hand(block: Block) -> list[str]:
+    """The fields and text sections that a person may give a value, by their paths; none of a block that is one text."""
+    return [] if block.is_text else [path for path in every_target(block.schema) if not _refusal(block, path)]
+
+
+def field_text(rows: Rows, block: Block, path: str) -> str:
+    """A field as it is written by hand, a list with an item on each line. Raises as `write_field`."""
+    target = _writable(block, path)
+    return _written(load_block(rows, block.id, None).document, target)
+
+
+def field_mark(text: str) -> str:
+    """A short mark by which a text is known again."""
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+
+
+def write_field(edit: Edit, block: Block, path: str, text: str, seen: str = "") -> Block:
     """Give a field or a text section ("field", "section.field") a value; an empty text takes it away.
 
-    A list takes an item from each line. Raises Refused for a path or a value that does not fit, by the field's name.
+    A list takes an item from each line. `seen` is the mark of what the field held when somebody began to write. Raises
+    Refused for a path or a value that does not fit, by the field's name, and for a field that was changed since.
     """
+    target = _writable(block, path)
+    value = _meant(target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT, text)
+
+    def change(document: BlockDocument) -> None:
+        now = _written(document, target)
+        if seen and field_mark(now) != seen:
+            raise Refused(f"it was changed since you saw it, so it stays as it is. {path} says now:\n{now}")
+        document.change(partial(containers.set_value, target=target, value=value))
+
+    return edit(change)
+
+
+def _writable(block: Block, path: str) -> Target:
     if block.is_text:
         raise Refused(f"block {block.label} is one text, without fields")
-    target = containers.target_of(block.schema, path)
+    target = target_of(block.schema, path)
+    if refused := _refusal(block, path):
+        raise BlockRefused(refused)
+    return target
+
+
+def _refusal(block: Block, path: str) -> str:
+    target = target_of(block.schema, path)
     if target.read_only:
-        raise BlockRefused(f"{path} of block {block.label} is read only: the system keeps it")
-    value = _meant(target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT, text)
-    return edit(lambda document: document.change(partial(containers.set_value, target=target, value=value)))
+        return f"{path} of block {block.label} is read only: the system keeps it"
+    if not isinstance(target.shape, Field | TextSchema):
+        return f"{path or 'this'} is a {target.shape.type} of items: ask the agent to add, set or remove one"
+    return ""
+
+
+def _written(document: BlockDocument, target: Target) -> str:
+    match document.look(partial(containers.value_of, target=target)):
+        case None:
+            return ""
+        case str(text):
+            return text
+        case list(items):
+            return "\n".join(str(item) for item in items)
+        case other:
+            return json.dumps(other)
 
 
 def _meant(kind: FieldType, text: str) -> Any:

@@ -127,9 +127,7 @@ def _not_theirs(block: Block) -> str:
     return f"block {block.label} is not about you: only the owner can change it by hand"
 
 
-NOT_ONE_TEXT = (
-    "it cannot be written as one text: set a field (`carina memory edit BLOCK --field NAME`), or ask the agent"
-)
+NOT_ONE_TEXT = "it cannot be written as one text: name a field (`--field NAME`, on Discord `field`), or ask the agent"
 
 
 def write(edit: Edit, text: str, seen: int | None = None) -> Block:

@@ -133,6 +133,14 @@ def _value(loro: LoroDoc, target: Target, kept: Mapping[str, Any]) -> Any:
     raise AssertionError(target)
 
 
+def value_of(loro: LoroDoc, target: Target) -> Any:
+    """What a field or a text holds; None for nothing."""
+    if isinstance(target.shape, Field):
+        kept: Any = loro.get_map(target.within).get_value()
+        return _value(loro, target, kept)
+    return loro.get_text(target.name).to_string()
+
+
 # ------------------------------------------------------------------------------------------------------- changing
 
 

@@ -26,7 +26,7 @@ from bot.errors import UserError
 from bot.policy import Action, Approver, People, Standing
 from memory import block_history
 from memory.audience import OWNER, Audience, Scope, Trust
-from memory.block_fields import require_text, write_field
+from memory.block_fields import field_mark, field_text, fields_by_hand, require_text, write_field
 from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
@@ -93,16 +93,24 @@ class Remembering:
 
         return await self._read(read)
 
-    async def opened(self, asking: Asking, name: str) -> dict[str, Any]:
-        """One block for a form in which it is written anew. Raises what keeps the asker from that."""
+    async def opened(self, asking: Asking, name: str, field: str = "") -> dict[str, Any]:
+        """One block, or a field of it, for a form to write it anew in. Raises what keeps the asker from that."""
 
-        def require(rows: Rows) -> None:
+        def read(rows: Rows) -> str | None:
             block = find_named(rows, asking.scope, name).block
             block_history.require_hand(self._hand(asking), block)
+            if field:
+                return field_text(rows, block, field)
             require_text(block)
+            return None
 
-        await self._read(require)
-        return await self.show(asking, name)
+        text = await self._read(read)
+        row = await self.show(asking, name)
+        return row if text is None else {**row, "text": text, "seen": field_mark(text)}
+
+    async def fields(self, asking: Asking, name: str) -> list[str]:
+        """The fields of a block that a person may write; none of one that is a text."""
+        return await self._read(lambda rows: fields_by_hand(find_named(rows, asking.scope, name).block))
 
     async def history(self, asking: Asking, name: str, limit: int = 20, before: int | None = None) -> dict[str, Any]:
         """The newest changes of a block, newest first, or those before one; each with what it did in short."""
@@ -153,12 +161,16 @@ class Remembering:
         return await self._read(read)
 
     async def edit(
-        self, asking: Asking, name: str, text: str, seen: int | None = None, field: str = ""
+        self, asking: Asking, name: str, text: str, seen: int | None = None, field: str = "", mark: str = ""
     ) -> dict[str, Any]:
-        """Make that the whole text, where what came after the version that was seen stays; or that of one field."""
+        """Make that the whole text, where what came after the version that was seen stays; or that of one field.
+
+        `mark` is of what the field held when it was seen: one that was changed since stays as it is.
+        """
 
         def change(tx: Tx, named: Named, edit: Edit) -> dict[str, Any]:
-            block = write_field(edit, named.block, field, text) if field else block_history.write(edit, text, seen)
+            whole = functools.partial(block_history.write, edit, text, seen)
+            block = write_field(edit, named.block, field, text, mark) if field else whole()
             more = {"merged": not field and block.content != text, "text": block.content}
             return {"block": named.name, "version": version_of(tx, block.id), **more}
 

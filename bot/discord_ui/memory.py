@@ -20,6 +20,7 @@ from bot.discord_ui.answering import cleaned, defer, suggests, suggests_names, t
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
+from memory.block_fields import field_mark
 from memory.errors import StoreError
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
@@ -34,7 +35,8 @@ Name: TypeAlias = app_commands.Range[str, 1, 100]
 _FENCED = 1_880  # characters of an answer in a block of code; what is longer goes into a file
 _SHOWN = 15  # changes in one answer
 _FORM = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<name>.{1,70})", re.DOTALL)
-_FORM_NAME = 70  # characters of a name that fit behind that into 100
+_FIELD_FORM = re.compile(r"carina:memory:f:(?P<seen>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<name>.{1,66})", re.DOTALL)
+_FORM_NAME = 66  # characters of a name that fit behind that into 100
 
 _log = structlog.get_logger(__name__)
 
@@ -67,7 +69,21 @@ def install_memory(
 
         await _answer(interaction, text)
 
+    async def sent_field(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        async def text() -> str:
+            asking, name = await ask(interaction), named["name"]
+            there = await remembering.fields(asking, name)
+            field = next((each for each in there if field_mark(each) == named["field"]), None)
+            if field is None:
+                raise UserError(f"Block {name} has no such field any more; nothing was changed.")
+            written = fields.get("text", "")
+            done = await remembering.edit(asking, name, written, field=field, mark=named["seen"])
+            return f"{field} of block {done['block']} is written; the block is at version {done['version']} now."
+
+        await _answer(interaction, text)
+
     hear_form(tree, _FORM, sent)
+    hear_form(tree, _FIELD_FORM, sent_field)
 
 
 def _list(remembering: Remembering, ask: Ask) -> Command:
@@ -240,33 +256,43 @@ def _label(interaction: Interaction) -> str:
 
 
 def _edit(remembering: Remembering, ask: Ask) -> Command:
-    @app_commands.command(name="edit", description="Write a block anew, in a form")
-    @app_commands.describe(label="Which block")
-    async def command(interaction: Interaction, label: Name) -> None:
+    @app_commands.command(name="edit", description="Write a block, or a field of it, anew, in a form")
+    @app_commands.describe(label="Which block", field="Only this field of a block that has fields")
+    async def command(interaction: Interaction, label: Name, field: app_commands.Range[str, 0, 140] = "") -> None:
         """A form has to be the first answer, so the block is read before anything is said."""
         try:
-            row = await remembering.opened(await ask(interaction), label)
+            row = await remembering.opened(await ask(interaction), label, field)
             if max(len(row["text"]), 1) > LONGEST or len(row["block"]) > _FORM_NAME:
-                raise UserError(f"A form takes {LONGEST:,} characters, and this block has {len(row['text']):,}.")
+                raise UserError(f"A form takes {LONGEST:,} characters, and this has {len(row['text']):,}.")
         except (UserError, StoreError) as error:
             await _answer(interaction, functools.partial(_said, str(error)))
             return
-        longest = min(LONGEST, max(row["limit"], len(row["text"])))
-        form = discord.ui.Modal(
-            title="Edit a block", custom_id=f"carina:memory:edit:{row['version']}:{row['block']}", timeout=None
-        )
-        text = cleaned(interaction, row["text"])
-        field = discord.ui.TextInput[Any](
-            custom_id="text", style=discord.TextStyle.long, default=text, max_length=longest, required=False
-        )
-        form.add_item(discord.ui.Label(text="What it should say", component=field))
-        form.stop()  # what is sent is heard by its id, also after a restart
         try:
-            await interaction.response.send_modal(form)
+            await interaction.response.send_modal(_form(interaction, row, field))
         except REFUSED as reason:
             _log.warning("interaction_unanswered", reason=str(reason), hint="nothing was done; it can be done again")
 
+    async def fields(interaction: Interaction) -> Iterable[str]:
+        return await remembering.fields(await ask(interaction), _label(interaction))
+
+    suggests_names(command, "field", fields)
     return _completed(command, remembering, ask)
+
+
+def _form(interaction: Interaction, row: dict[str, Any], field: str) -> discord.ui.Modal:
+    what = f"f:{row['seen']}:{field_mark(field)}" if field else f"edit:{row['version']}"
+    title = "Edit a field of a block" if field else "Edit a block"
+    form = discord.ui.Modal(title=title, custom_id=f"carina:memory:{what}:{row['block']}", timeout=None)
+    entry = discord.ui.TextInput[Any](
+        custom_id="text",
+        style=discord.TextStyle.long,
+        default=cleaned(interaction, row["text"]),
+        max_length=min(LONGEST, max(row["limit"], len(row["text"]))),
+        required=False,
+    )
+    form.add_item(discord.ui.Label(text="What it should say", component=entry))
+    form.stop()  # what is sent is heard by its id, also after a restart
+    return form
 
 
 async def _said(words: str) -> str:

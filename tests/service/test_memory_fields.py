@@ -1,0 +1,75 @@
+"""`/memory edit` of blocks that have fields: each by itself, in a form, unless somebody changed it meanwhile."""
+
+from pathlib import Path
+
+from tests.service.towns import Town, town
+from tests.wire.discord import Answered
+
+TOML = """
+[[agents]]
+name = "Carina"
+[[agents.blocks]]
+label = "garden"
+audience = "public"
+description = "Beds and weather."
+schema = { type = "composite", sections = [
+    { name = "notes", schema = { type = "text" } },
+    { name = "harvest", schema = { type = "list", fields = [{ name = "what" }] } },
+    { name = "sky", schema = { type = "map", fields = [
+        { name = "rain", type = "number" }, { name = "signs", type = "list" },
+        { name = "seen", type = "timestamp", read_only = true }] } },
+] }
+"""
+
+
+async def opened(t: Town, field: str) -> Answered:
+    return await t.olga.command("memory edit", {"label": "garden", "field": field}, t.general)
+
+
+async def shown(t: Town) -> str:
+    return (await t.olga.command("memory show", {"label": "garden"}, t.general)).text
+
+
+async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.configure(toml=TOML)
+        await t.service.start()
+        named = await t.olga.autocomplete("memory edit", "field", "", t.general, options={"label": "garden"})
+        assert [each.value for each in named] == ["notes", "sky.rain", "sky.signs"]
+        form = await opened(t, "sky.signs")
+        assert (
+            "sky.signs of block garden is written" in (await t.olga.submit_modal(form, {"text": "gulls\nwind\n"})).text
+        )
+        form = await opened(t, "sky.rain")
+        assert "at version" in (await t.olga.submit_modal(form, {"text": "12.5"})).text
+        found = await shown(t)
+        assert all(each in found for each in ("gulls", "wind", "12.5"))
+        again = await opened(t, "sky.signs")
+        assert again.modal is not None
+        assert "gulls\\nwind" in str(again.modal)
+        wrong = await t.olga.submit_modal(await opened(t, "sky.rain"), {"text": "much"})
+        assert "rain" in wrong.text
+        assert "12.5" in await shown(t)
+
+
+async def test_a_field_that_somebody_changed_meanwhile_stays(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.configure(toml=TOML)
+        await t.service.start()
+        first, second = await opened(t, "notes"), await opened(t, "notes")
+        await t.olga.submit_modal(first, {"text": "Dig on Monday."})
+        late = await t.olga.submit_modal(second, {"text": "Dig on Sunday."})
+        assert "was changed since you saw it" in late.text
+        assert "Dig on Monday." in late.text
+        assert "Dig on Monday." in await shown(t)
+
+
+async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.configure(toml=TOML)
+        await t.service.start()
+        for field, words in (("", "name a field"), ("harvest", "list of items"), ("sky.seen", "read only"), ("x", "x")):
+            said = await opened(t, field)
+            assert (said.modal, words in said.text) == (None, True), said.text
+        said = await t.ana.command("memory edit", {"label": "garden", "field": "notes"}, t.general)
+        assert (said.modal, "not about you" in said.text) == (None, True)
