@@ -11,7 +11,7 @@ This is the only module that touches aiosqlite or sqlite3.
 import asyncio
 import importlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -49,7 +49,6 @@ def as_dict(row: Row) -> dict[str, Value]:
 
 class Cursor(Protocol):
     rowcount: int
-    lastrowid: int | None
 
     def fetchall(self) -> list[Row]: ...
     def fetchone(self) -> Row | None: ...
@@ -90,10 +89,8 @@ def _choose_driver() -> _Driver:
 
 def _choose_distances() -> Distances:
     raw = driver.connect(":memory:")
-    try:
+    with closing(raw):
         reason = provide(raw, driver.OperationalError)
-    finally:
-        raw.close()
     return replace(PYTHON, reason=reason) if reason else NATIVE
 
 
@@ -140,15 +137,11 @@ class Kept:
     def __init__(self) -> None:
         self._objects: dict[type, Any] = {}
         self._version: int | None = None
-        self.level = ""
-        """How much of a commit SQLite waits for, as the connection was told last."""
+        self.level = ""  # how much of a commit SQLite waits for, as the connection was told last
 
     def of(self, kind: type[K]) -> K:
         """The object of that class, made now if there is none."""
-        found = self._objects.get(kind)
-        if found is None:
-            found = self._objects[kind] = kind()
-        return cast("K", found)
+        return cast("K", self._objects.get(kind) or self._objects.setdefault(kind, kind()))
 
     def clear(self) -> None:
         self._objects.clear()
@@ -377,9 +370,9 @@ class Database:
         except BaseException as error:
             if len(units) == 1:
                 _settle(units[0], _translate(error))
-                return
-            for unit in units:  # one of them broke the group: each for itself
-                await self._commit_group([unit])
+            else:  # one of them broke the group: each for itself
+                for unit in units:
+                    await self._commit_group([unit])
             return
         for unit, result in zip(units, results, strict=True):
             _settle(unit, result)
