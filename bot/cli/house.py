@@ -77,6 +77,10 @@ def add_archive(app: typer.Typer, administer: Administer) -> None:
         wanted = {"content": text, "label": label, "agent": agent, "category": category, "tags": tag or []}
         administer(told("archival.add", "", **wanted), as_json)
 
+    _add_changing(archival, administer)
+
+
+def _add_changing(archival: typer.Typer, administer: Administer) -> None:
     @archival.command("delete")
     def archival_delete(entry: EntryName, agent: AgentName = "", as_json: Json = False) -> None:
         """Have an entry forgotten, with your words that it came from."""

@@ -26,6 +26,7 @@ def commands(administer: Administer) -> typer.Typer:
     _add_looking(group, administer)
     _add_changing(group, administer)
     _add_reverting(group, administer)
+    _add_sharing(group, administer)
     return group
 
 
@@ -111,6 +112,8 @@ def _add_reverting(group: typer.Typer, administer: Administer) -> None:
         """Take back what one writer changed, and keep what others wrote."""
         administer(_done, as_json, "revert", {"name": block, "whose": writer, "since": since})
 
+
+def _add_sharing(group: typer.Typer, administer: Administer) -> None:
     @group.command()
     def share(
         block: Name,

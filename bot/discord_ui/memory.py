@@ -60,6 +60,10 @@ def install_memory(
     group.add_command(_widen(remembering, ask))
     tree.add_command(group)
 
+    _hear_forms(tree, remembering, ask)
+
+
+def _hear_forms(tree: app_commands.CommandTree[Any], remembering: Remembering, ask: Ask) -> None:
     async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
         async def text() -> str:
             written, seen = fields.get("text", ""), int(named["seen"])
