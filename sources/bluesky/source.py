@@ -21,7 +21,7 @@ from sources.bluesky.acts import Acts
 from sources.bluesky.direct import DirectMessages
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
-from sources.bluesky.hearing import deletion, notifications
+from sources.bluesky.hearing import deletion, hidden_from, notifications
 from sources.bluesky.keys import NAME, person_id
 from sources.bluesky.polling import Pace
 from sources.bluesky.records import Notified, Post, notified
@@ -29,7 +29,7 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.speaking import BlueskyEndpoint
 from sources.bluesky.subscribing import SUBSCRIBED, Subscription
-from sources.bluesky.threads import MOST_SHOWN_ABOVE, Thread
+from sources.bluesky.threads import MOST_SHOWN_ABOVE, Thread, shown_siblings
 from sources.bluesky.watching import Watched
 from sources.bluesky.whole import read_thread
 from sources.bluesky.wiring import Wiring
@@ -291,7 +291,7 @@ class BlueskySource:
     async def _give(self, found: Sequence[Notified], deliver: Deliver) -> list[Notified]:
         """Deliver posts of one thread, unless the thread as a whole says otherwise; gives what was delivered."""
         newest = found[-1].post
-        seen = await read_thread(self.session, newest.uri, self._settings.filters)
+        seen = await read_thread(self.session, newest.uri, self._settings.filters, with_siblings=True)
         if seen is None:
             await self._pass_over({each.id: Why.GONE for each in found})
             return []
@@ -325,10 +325,12 @@ class BlueskySource:
         return shown is not None and time.monotonic() - shown < SHOWN_AGAIN
 
     def _note(self, made: Sequence[Notification], posts: Mapping[str, Post], seen: Thread) -> None:
+        hidden = hidden_from(self.us, self._settings)
         for each in made:
             if each.answer:
                 self._watched.add(posts[each.external_id], each.place)
-                for one in (*seen.parents[-MOST_SHOWN_ABOVE:], seen.post):
+                beside = shown_siblings(seen, hidden, lambda one: one.id in posts or self._known(one))
+                for one in (*seen.parents[-MOST_SHOWN_ABOVE:], seen.post, *(post for _, post in beside)):
                     self._shown.put(one.uri, time.monotonic())
 
     async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:

@@ -1,6 +1,6 @@
 """A thread as its reader sees it: what leads to a post, what follows it, and both as lines for a model."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,10 +10,12 @@ from sources.text import one_line
 
 PARENTS, DEPTH = 80, 6
 """Posts above and levels below that are asked for."""
-_SHOWN_DEPTH, _MOST_REPLIES, _MOST_LINES = 3, 12, 40
+_SHOWN_DEPTH, _MOST_REPLIES, _MOST_LINES = 3, 12, 50
+_MOST_SIBLINGS, _SIBLING_LENGTH = 8, 200
+"""How many posts of other branches are shown, and of each so many characters."""
 _SHORT_PARENTS = 2
 """Posts above that are shown again although they were shown a moment ago."""
-MOST_SHOWN_ABOVE = _MOST_LINES - _MOST_REPLIES - 4
+MOST_SHOWN_ABOVE = _MOST_LINES - _MOST_REPLIES - _MOST_SIBLINGS - 6
 """So many posts above, the nearest, are always among the lines."""
 
 
@@ -38,22 +40,24 @@ class Branch:
 class Thread:
     """A post with the posts that lead to it, the first one first, and its replies. `cut` says that some are missing.
 
-    `others` are DIDs of who wrote in it besides, as far as is known: of posts that block, and of other branches.
+    `siblings` are branches that leave the way to the post, where they were asked for. `others` are DIDs of who wrote in
+    the thread besides, as far as is known: of posts that block, and of other branches.
     """
 
     post: Post
     parents: tuple[Post, ...] = ()
     replies: tuple[Branch, ...] = ()
+    siblings: tuple[Branch, ...] = ()
     cut: bool = False
     others: frozenset[str] = frozenset()
 
     @property
     def below(self) -> list[Post]:
-        return [each.post for reply in self.replies for _, each in reply.walk() if each.post is not None]
+        return _seen(self.replies)
 
     @property
     def posts(self) -> list[Post]:
-        return [*self.parents, self.post, *self.below]
+        return [*self.parents, self.post, *self.below, *_seen(self.siblings)]
 
     @property
     def root(self) -> Post:
@@ -70,7 +74,12 @@ class Thread:
         """The same with each post as `change` makes it."""
         parents = tuple(change(each) for each in self.parents)
         replies = tuple(each.changed(change) for each in self.replies)
-        return replace(self, post=change(self.post), parents=parents, replies=replies)
+        siblings = tuple(each.changed(change) for each in self.siblings)
+        return replace(self, post=change(self.post), parents=parents, replies=replies, siblings=siblings)
+
+
+def _seen(branches: tuple[Branch, ...]) -> list[Post]:
+    return [each.post for branch in branches for _, each in branch.walk() if each.post is not None]
 
 
 def thread(data: Mapping[str, Any]) -> Thread | None:
@@ -86,7 +95,23 @@ def thread(data: Mapping[str, Any]) -> Thread | None:
             break
         parents.append(one)
         above = above.get("parent")
-    return Thread(found, tuple(reversed(parents)), _branches(view), cut, writers(data))
+    return Thread(found, tuple(reversed(parents)), _branches(view), cut=cut, others=writers(data))
+
+
+def siblings(data: Mapping[str, Any], way: Sequence[str]) -> tuple[Branch, ...]:
+    """The branches that leave the way from a thread's first post, of which the answer is, to the last of these URIs."""
+    found: list[Branch] = []
+    view = data.get("thread")
+    while isinstance(view, dict):
+        below = None
+        for each in _listed(view):
+            one = post(each.get("post"))
+            if one is not None and one.uri in way:
+                below = each if one.uri != way[-1] else None
+            else:
+                found.append(Branch(one, _branches(each)))
+        view = below
+    return tuple(found)
 
 
 def writers(data: Mapping[str, Any]) -> frozenset[str]:
@@ -106,11 +131,14 @@ def writers(data: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _branches(view: Mapping[str, Any], depth: int = 0) -> tuple[Branch, ...]:
-    replies = view.get("replies")
-    if not isinstance(replies, list) or depth >= DEPTH:
+    if depth >= DEPTH:
         return ()
-    found = [each for each in replies if isinstance(each, dict)]
-    return tuple(Branch(post(each.get("post")), _branches(each, depth + 1)) for each in found)
+    return tuple(Branch(post(each.get("post")), _branches(each, depth + 1)) for each in _listed(view))
+
+
+def _listed(view: Mapping[str, Any]) -> list[dict[str, Any]]:
+    replies = view.get("replies")
+    return [each for each in replies if isinstance(each, dict)] if isinstance(replies, list) else []
 
 
 def lines(
@@ -134,11 +162,14 @@ def lines(
             hid += 1
         else:
             found.append(_line(each, us))
+    beside, more_beside = _siblings(thread, us, hidden, known)
+    if beside:
+        found += ["beside it, in other branches of the thread, the nearest first:", *beside]
     below, more = _replies(thread, us, hidden, known)
     if below:
         found += ["after the newest post:", *below]
-    if hid + more:
-        found.append(f"({hid + more} posts are not shown)")
+    if hid := hid + more + more_beside:
+        found.append(f"({hid} posts are not shown)")
     return tuple(found if len(found) <= _MOST_LINES else [found[0], "(…)", *found[-_MOST_LINES:]])
 
 
@@ -158,9 +189,40 @@ def _replies(
     return found, hid
 
 
+def shown_siblings(
+    thread: Thread, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
+) -> list[tuple[int, Post]]:
+    """The posts of other branches that `lines` shows, with their depth; branches that leave late are the nearest."""
+    found: list[tuple[int, Post]] = []
+    for branch in reversed(thread.siblings):
+        for depth, each in branch.walk():
+            if depth < _SHOWN_DEPTH and each.post is not None and not hidden(each.post) and not known(each.post):
+                found.append((depth, each.post))
+    return found[:_MOST_SIBLINGS]
+
+
+def _siblings(
+    thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
+) -> tuple[list[str], int]:
+    """Lines of other branches, each with whom it answers, and how many posts there are not shown."""
+    shown = shown_siblings(thread, hidden, known)
+    by_uri = {each.uri: each for each in thread.posts if not hidden(each)}
+    found = []
+    for depth, each in shown:
+        to = by_uri.get(each.parent.uri) if each.parent is not None else None
+        whom = _who(to, us) if to is not None else "a post that is not shown"
+        said = one_line(each.words, _SIBLING_LENGTH)
+        found.append(f"{'  ' * depth}{_who(each, us)} (to {whom}): {said}")
+    among = [each.post for branch in thread.siblings for _, each in branch.walk()]
+    return found, sum(each is None or hidden(each) or not known(each) for each in among) - len(shown)
+
+
 def _line(each: Post, us: str) -> str:
-    who = "you" if each.author.did == us else each.author.shown
-    return f"{who}: {one_line(each.words)}"
+    return f"{_who(each, us)}: {one_line(each.words)}"
+
+
+def _who(each: Post, us: str) -> str:
+    return "you" if each.author.did == us else each.author.shown
 
 
 def thread_profile(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> str:

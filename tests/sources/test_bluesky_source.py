@@ -309,6 +309,60 @@ async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_b
         assert "Evelyn" not in str(each)
 
 
+async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_out(here: Ground) -> None:
+    source = here.source({"exclude_keywords": ("lottery",)})
+    await here.look(source)
+    eve = here.server.user("eve.test", "Evelyn")
+    began = here.ana.post("what do you all think?")
+    away = here.bob.post("of tea?", reply_to=began)
+    here.bot.post("yes, of tea", reply_to=away)
+    here.memory.opted[PersonId(f"bluesky:{eve.did}")] = True
+    here.bob.post("never heard of it", reply_to=eve.post("I left", reply_to=began))
+    here.bob.post("win the lottery", reply_to=began)
+    way = here.bob.post("of coffee", reply_to=began)
+    asked = here.mention("and you?", reply_to=way)
+    here.ana.post("x" * 290, reply_to=way)
+    here.bob.post("below", reply_to=asked)
+    await here.look(source)
+    assert here.heard[-1].background == (
+        "Ana: what do you all think?",
+        "bob.test: of coffee",
+        "beside it, in other branches of the thread, the nearest first:",
+        f"Ana (to bob.test): {'x' * 199}…",
+        "  bob.test (to a post that is not shown): never heard of it",
+        "bob.test (to Ana): of tea?",
+        "  you (to bob.test): yes, of tea",
+        "after the newest post:",
+        "bob.test: below",
+        "(2 posts are not shown)",
+    )
+    assert "Evelyn" not in str(here.heard)
+    for number in range(12):
+        here.bob.post(f"beside {number}", reply_to=way)
+    here.mention("again?", reply_to=way)
+    await here.look(source)
+    beside = [f"bob.test (to bob.test): beside {number}" for number in reversed(range(4, 12))]
+    assert list(here.heard[-1].background[3:]) == [*beside, "(7 posts are not shown)"]
+
+
+async def test_a_thread_whose_other_branches_cannot_be_read_is_heard_without_them_unless_somebody_is_excluded(
+    here: Ground,
+) -> None:
+    source = here.source()
+    await here.look(source)
+    began = here.ana.post("what do you all think?")
+    here.bob.post("beside", reply_to=began)
+    here.mention("and you?", reply_to=began)
+    here.server.fail(THREAD, "", 502)
+    await here.look(source)
+    assert here.heard[-1].background == ("Ana: what do you all think?",)
+    strict = here.source({"exclude_dids": frozenset({"did:plc:somebody"})})
+    here.mention("and now?", reply_to=began)
+    here.server.fail(THREAD, "", 502)
+    await here.look(strict)
+    assert here.texts == ["and you?"]
+
+
 @pytest.mark.parametrize("blocks", [False, True])
 async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Ground, blocks: bool) -> None:
     eve = here.server.user("eve.test")
