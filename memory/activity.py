@@ -12,7 +12,7 @@ one to another place; `tool_executed` {"tool", "operation", "worked"}; `memory_b
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -113,6 +113,28 @@ def note(tx: Tx, event: NewEvent, now: datetime) -> None:
         "search_text": index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}"),
     }
     tx.insert("activity_events", values)
+
+
+def take_back(
+    tx: Tx, detail: tuple[str, str], since: datetime, now: datetime, but: Callable[[AgentId, Audience], str]
+) -> None:
+    """Say of the agents' events since then with this in their details that what they tell of was taken back.
+
+    It is said where they stand, and once more as news of now; `but` says what stayed for an agent and an audience.
+    """
+    sql = """SELECT * FROM activity_events WHERE at >= ? AND agent_id IS NOT NULL
+             AND json_extract(details, '$.' || ?) = ? ORDER BY id"""
+    for row in tx.all(sql, (to_text(since), *detail)):
+        told, agent, audience = row["words"], AgentId(row["agent_id"]), Audience(row["audience"])
+        stays, event = but(agent, audience), as_dict(row)
+        event["words"] = f"{told}; this was taken back since{stays}"
+        event["search_text"] = f"{row['search_text']} {index_text('taken back')}"
+        tx.run(
+            "DELETE FROM activity_events WHERE id = ?", (row["id"],)
+        )  # its words are indexed when a row comes or goes
+        tx.insert("activity_events", event)
+        new = NewEvent(Kind.NOTABLE, f"had this taken back: {told}{stays}", audience, Trust(row["trust"]), agent)
+        note(tx, new, now)
 
 
 def of_turn(

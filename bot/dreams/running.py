@@ -212,6 +212,6 @@ def _tell(tx: Tx, run: str, now: datetime) -> None:
             Audience(row["audience"]),
             Trust(row["trust"]),
             AgentId(row["agent_id"]),
-            details={"dream": run, **counts},
+            details={records.TOLD: run, **counts},
         )
         activity.note(tx, event, now)

@@ -15,6 +15,8 @@ from memory.ids import AgentId, EntryId, PersonId, new_id
 WEEK = timedelta(days=7)
 KEPT = timedelta(days=90)
 """How long what was retired can be brought back, and runs are remembered."""
+TOLD = "dream"
+"""In the details of the events that tell of a run: its id."""
 LEAST = 3
 _PASS_PERCENT, _WEEK_PERCENT = 5, 10
 

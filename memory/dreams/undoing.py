@@ -1,17 +1,19 @@
 """Taking the last run back: what it retired stands again, what it made is gone, what it refined reads as before."""
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memory import archival, graph
+from memory import activity, archival, graph
 from memory.archival import Entry, to_entry
+from memory.audience import Audience
 from memory.clock import to_text
 from memory.database import Tx
 from memory.dreams import records, waiting
 from memory.dreams.plan import digest_of
 from memory.dreams.records import Item, Run
 from memory.errors import Refused
-from memory.ids import EntryId
+from memory.ids import AgentId, EntryId
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,17 @@ def undo(tx: Tx, now: datetime) -> Undone:
             archival.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
     graph.forget_run(tx, run.id)
     tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (to_text(now), run.id))
+    _tell(tx, run, {(item.agent, item.audience) for item in items if item.n in allowed}, now)
     return Undone(run, run.retired + run.made + run.refined - len(items), len(allowed))
+
+
+def _tell(tx: Tx, run: Run, stays: Set[tuple[AgentId, Audience]], now: datetime) -> None:
+    """Who read of the run in the activity reads there that it was undone."""
+
+    def but(agent: AgentId, audience: Audience) -> str:
+        return ", but for what somebody said yes to" if (agent, audience) in stays else ""
+
+    activity.take_back(tx, (records.TOLD, run.id), run.at, now, but)
 
 
 def _entry(tx: Tx, identifier: EntryId) -> tuple[Entry, bool]:

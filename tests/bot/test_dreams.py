@@ -165,6 +165,14 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert "had mended category and tags: " in await g.report(), "which it has no more"
         assert await g.state() == before
         assert "undone since" in await g.report()
+        told = "tidied its memory: entries 3 retired, 1 made, 1 refined"
+        events = await g.service.rows("SELECT words, audience FROM activity_events WHERE event_type = 'notable'")
+        assert [tuple(row) for row in events] == [
+            (f"{told}; this was taken back since", GUILD),
+            (f"had this taken back: {told}", GUILD),
+        ]
+        found = "SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'tidied AND taken'"
+        assert await g.service.column(found) == [2]
 
 
 async def test_a_second_run_asks_nothing_when_nothing_is_new(tmp_path: Path) -> None:
