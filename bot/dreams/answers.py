@@ -1,7 +1,13 @@
-"""What models answer to upkeep: schemas, and reading one out of a text. Whatever does not fit wholly is no answer."""
+"""What models answer to upkeep: schemas, and reading one out of a text. Whatever does not fit wholly is no answer.
+
+Relations alone are taken one by one: each stands for itself, is checked against the words of its entry, and nothing
+goes because of it.
+"""
 
 import json
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -86,7 +92,7 @@ class Relation(_Answer):
 class Relations(_Answer):
     """Who and what entries speak of, and how these belong together."""
 
-    triples: list[Relation] = Field(default=[], max_length=4 * _MOST)
+    triples: list[object] = Field(default=[], max_length=4 * _MOST)
 
 
 class Contradiction(_Answer):
@@ -122,6 +128,15 @@ def read_answer(text: str, schema: type[T]) -> T:
         raise Unusable(f"the answer did not fit its form in {count} place{'s' * (count > 1)}") from error
     except (ValueError, RecursionError) as error:
         raise Unusable("the answer was no JSON") from error
+
+
+def each_fitting(given: Sequence[object], schema: type[T]) -> list[T]:
+    """Those of a list that fit, each by itself."""
+    found = []
+    for each in given:
+        with suppress(ValidationError):
+            found.append(schema.model_validate(each))
+    return found
 
 
 def known(named: list[str], shown: set[str]) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from bot.dreams.answers import Judgement, Unusable, known, read_answer
 from bot.dreams.asking import NO_MODEL, Asking, Means
 from bot.dreams.prompts import judging, talk_text
@@ -26,6 +28,7 @@ _JUDGE = commit_point("evaluations.keep")
 
 EVALUATE = "feedback.sessions"
 _MOST = 20  # talks in one run
+_log = structlog.get_logger("bot.dreams")
 
 
 @dataclass(frozen=True)
@@ -85,9 +88,13 @@ def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, 
     """What a model says of a talk, and what it noticed that no rule had. Raises Unusable."""
     answer = read_answer(text, Judgement)
     known(answer.corrections, {name for name, line in short.items() if line.person is not None})
-    known([*answer.worked, *answer.failed], set(talk.tools))
+    failed = [name for name in dict.fromkeys(answer.failed) if name in talk.tools]
+    worked = [name for name in dict.fromkeys(answer.worked) if name in talk.tools and name not in failed]
+    if left := len(answer.worked) + len(answer.failed) - len(worked) - len(failed):
+        # A name that was not used may be anything, also somebody's words.
+        _log.info("talk_tools_left", agent=talk.agent, names=left)
     missed = [line for name in answer.corrections if (line := short[name]).id not in talk.corrected]
-    return Evaluation(Quality(answer.quality), tuple(answer.worked), tuple(answer.failed), "model"), missed
+    return Evaluation(Quality(answer.quality), tuple(worked), tuple(failed), "model"), missed
 
 
 def _note_corrections(tx: Tx, talk: Talk, missed: Sequence[Line], now: datetime) -> None:

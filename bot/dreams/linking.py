@@ -2,7 +2,9 @@
 
 from functools import partial
 
-from bot.dreams.answers import Relation, Relations, Unusable, read_answer
+import structlog
+
+from bot.dreams.answers import Relation, Relations, Unusable, each_fitting, read_answer
 from bot.dreams.asking import Asking
 from bot.dreams.drafting import Draft, Question, in_order, put
 from bot.dreams.prompts import entries_text
@@ -14,6 +16,7 @@ from memory.graph import Entity, Triple
 from sources.text import one_line
 
 _SHOWN = 40  # entries in one call
+_log = structlog.get_logger("bot.dreams")
 
 
 async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
@@ -37,11 +40,21 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
 
 
 def _read(text: str, short: dict[str, Entry], draft: Draft) -> None:
-    """Plan to note what an answer says of the entries that were shown. Raises Unusable."""
+    """Plan to note what an answer says of the entries that were shown. Raises Unusable, also when none of it fits."""
     found: dict[str, list[Triple]] = {}
-    for each in read_answer(text, Relations).triples:
-        if each.source not in short:
-            raise Unusable("the answer named an id that it was not shown")
+    given = read_answer(text, Relations).triples
+    formed = each_fitting(given, Relation)
+    shown = [each for each in formed if each.source in short]
+    unformed, unknown = len(given) - len(formed), len(formed) - len(shown)
+    if given and not shown:
+        raise Unusable("no relation of the answer fitted its form and named an id that it was shown")
+    if unformed or unknown:
+        _log.info("dream_relations_left", unformed=unformed, unknown=unknown, of=len(given))
+    if unformed:
+        draft.note(f"{unformed} of {len(given)} relations did not fit their form")
+    if unknown:
+        draft.note(f"{unknown} of {len(given)} relations named an id that was not shown")
+    for each in shown:
         triple = _triple(each)
         if graph.says(short[each.source], triple):
             found.setdefault(each.source, []).append(triple)

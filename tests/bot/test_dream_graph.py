@@ -59,9 +59,9 @@ async def test_what_entries_say_is_noted_once_and_leads_from_what_somebody_names
     ("given", "note"),
     [
         ([triple("e1", "Bob", "works at", "Blue Bakery")], "it named what the entry does not say"),
-        ([triple("e9", "Ann", "works at", "Blue Bakery")], "an id that it was not shown"),
-        ([{**triple("e1", "Ann", "works at", "Blue Bakery"), "more": 1}], "did not fit its form"),
-        ([triple("e1", "Ann", "works at", "Blue Bakery", "god")], "did not fit its form"),
+        ([triple("e9", "Ann", "works at", "Blue Bakery")], "named an id that it was shown"),
+        ([{**triple("e1", "Ann", "works at", "Blue Bakery"), "more": 1}], "no relation of the answer fitted its form"),
+        ([triple("e1", "Ann", "works at", "Blue Bakery", "god")], "no relation of the answer fitted its form"),
     ],
 )
 async def test_what_no_entry_says_is_not_noted(tmp_path: Path, given: list[Any], note: str) -> None:
@@ -70,6 +70,29 @@ async def test_what_no_entry_says_is_not_noted(tmp_path: Path, given: list[Any],
         await g.run()
         assert await triples(g) == []
         assert note in await g.report()
+
+
+async def test_a_wrong_relation_takes_no_right_one_with_it_and_is_counted(tmp_path: Path) -> None:
+    right = triple("e1", "Ann", "works at", "Blue Bakery", "group")
+    wrong = [triple("e1", "Ann", "works at", "Bakery", "god"), "Ann works", None, triple("e9", "Ann", "owns", "Rex")]
+    async with ground(tmp_path, otherwise=passes(triples=[*wrong, right]), graph=True) as g:
+        await g.keep("Ann works at the Blue Bakery")
+        await g.run()
+        assert await triples(g) == [("Ann", "works at", "Blue Bakery")]
+        report = await g.report()
+        assert "Left: 3 of 5 relations did not fit their form." in report
+        assert "Left: 1 of 5 relations named an id that was not shown." in report
+
+
+async def test_when_no_relation_fits_the_entries_are_looked_at_again(tmp_path: Path) -> None:
+    wrong = [triple("e9", "Ann", "works at", "Blue Bakery")]
+    async with ground(tmp_path, otherwise=passes(triples=wrong), graph=True) as g:
+        await g.keep("Ann works at the Blue Bakery")
+        await g.run()
+        assert "1 entries were left out of the graph: no relation of the answer fitted" in await g.report()
+        asked = len(g.model.requests)
+        await g.run()
+        assert len(g.model.requests) > asked
 
 
 ROME, PARIS = "Ann lives in the city of Rome", "Ann lives in the city of Paris"
