@@ -35,6 +35,27 @@ _LEFT = re.compile(
     r"|offen|noch zu tun|es fehlt noch)\b[\s:]*(?P<x>.*)",
     re.IGNORECASE,
 )
+_TO_DO = re.compile(
+    r"\b(?:still(?:\s+(?:a lot|a bit|something|some|things|more|much|have|has|need|needs)){0,2}\s+to (?:do|be done)"
+    r"|left to (?:do|be done)|remains? to be done|noch(?:\s+(?:viel|etwas|einiges|mehr))?\s+zu (?:tun|erledigen))\b"
+    r"(?P<named>(?:\s+(?:is|are|ist|sind))?\s*:\s*)?",
+    re.IGNORECASE,
+)
+"""What is left, anywhere in a sentence; `named` where it goes on by saying what."""
+_PART = re.compile(r"[;:()–—]|\b(?:and|but|so|und|aber|also)\b", re.IGNORECASE)
+_NOTHING = re.compile(r"\b(?:nothing|none|nichts)\b", re.IGNORECASE)
+_NOT_SO = re.compile(
+    r"\b(?:no|not|never|neither|hardly|anything|were|had|nicht|kein\w*|nie|kaum|waren|hatten?|gab)\b|n['’]t\b"
+    r"|\b(?:there|it|that|this|which|es|das) (?:was|war)\b",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"\b(?:what|whatever|whether|if|was|war|ob|wenn|falls)\b", re.IGNORECASE)
+_NAUGHT = re.compile(r"\W*(?:(?:is|are|ist|sind)\s+)?(?:nothing|none|nichts|keine?s?|n/a|no)\b", re.IGNORECASE)
+_OVER = re.compile(
+    r"\b(?:yesterday|gestern)\b|\b(?:done|finished|erledigt|fertig)\s+(?:now|already|since|jetzt|inzwischen)\b"
+    r"|\b(?:is|are|now|all|already|been|ist|sind|jetzt|inzwischen)\s+(?:\w+\s+)?(?:done|finished|complete|erledigt|fertig)\b",
+    re.IGNORECASE,
+)
 _PENDING = re.compile(
     r"\b(?:remains?|still|not yet|have(?:n['’]t| not)|noch)\b.*"
     r"\b(?:unstaged|uncommitted|unfinished|incomplete|pending|offen|unfertig)\b",
@@ -89,9 +110,26 @@ def _left(text: str) -> Iterator[str]:
     for line in text.splitlines():
         bare = _BULLET.sub("", line).strip(" *_#")
         if (match := _LEFT.match(bare)) is not None:
-            yield match["x"].strip(" :-") or bare
+            if not _NAUGHT.match(match["x"]):
+                yield match["x"].strip(" :-") or bare
         elif _PENDING.search(bare):
             yield bare
+        else:
+            yield from filter(None, map(_to_do, _END.split(bare)))
+
+
+def _to_do(sentence: str) -> str:
+    """What a sentence says is left to do; empty where it says that nothing is, or that it was once, or asks."""
+    match = _TO_DO.search(sentence)
+    if match is None or sentence.rstrip(" *_\"'”)").endswith("?"):
+        return ""
+    part, after = _PART.split(sentence[: match.start()])[-1] + match[0], sentence[match.end() :]
+    clause = part.rpartition(",")[2]
+    if _NOTHING.search(part) or _NOT_SO.search(clause) or _NAUGHT.match(after) or _OVER.search(after):
+        return ""
+    if match["named"] is not None:
+        return after or sentence
+    return "" if _ASKED.search(clause) else sentence
 
 
 def next_steps(text: str) -> list[str]:

@@ -67,6 +67,41 @@ def test_what_is_left_is_said_at_the_beginning_of_a_line_or_by_its_state() -> No
     assert unfinished(text) == ["add unit tests", "the session changes remain unstaged", "die Doku"]
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("I wrote the parser, the docs are still to do.", "I wrote the parser, the docs are still to do."),
+        ("The parser is written. Still to do: the docs.", "the docs."),
+        ("- That works, and what is still to do is: the docs", "the docs"),
+        (
+            "Nothing is broken, but the docs are still to be done.",
+            "Nothing is broken, but the docs are still to be done.",
+        ),
+        ("No, there is a lot left to do", "No, there is a lot left to do"),
+        ("Das geht. Es ist noch viel zu tun.", "Es ist noch viel zu tun."),
+        ("Der Code steht, noch zu tun: die Doku", "die Doku"),
+        ("nothing is still to do", ""),
+        ("Nothing, as far as I see, is still to do.", ""),
+        ("There's not much left to do", ""),
+        ("there was still to do a lot yesterday, done now", ""),
+        ("What was left to do is done now.", ""),
+        ("The docs were still to do", ""),
+        ("The docs that are still to do are all finished", ""),
+        ("Tell me what is still to do.", ""),
+        ("What is still to do?", ""),
+        ("Is there anything left to do?", ""),
+        ("If something is still to do, say so", ""),
+        ("All is well, still to do: nothing", ""),
+        ("Still to do: nothing", ""),
+        ("Remaining: none.", ""),
+        ("Es ist nichts mehr offen und nichts noch zu tun", ""),
+        ("I still want to do that dance", ""),
+    ],
+)
+def test_what_is_left_is_found_inside_of_a_sentence_and_what_is_not_left_is_not(line: str, found: str) -> None:
+    assert unfinished(line) == ([found] if found else [])
+
+
 @pytest.mark.parametrize("line", ["Next steps: write the docs", "next: write the docs", "- Follow-up: write the docs"])
 def test_next_steps_are_what_stands_behind_the_words(line: str) -> None:
     assert next_steps(line) == ["write the docs"]
