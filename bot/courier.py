@@ -360,6 +360,7 @@ def to_delivery(row: OutRow) -> Delivery:
         may_mention=tuple(PersonId(person) for person in detail.get("mentions", ())),
         act=detail.get("act", ""),
         target=detail.get("target", ""),
+        earlier=tuple(map(OutboxId, detail.get("earlier", ()))),
         files=tuple(OutFile(name, text) for name, text in detail.get("files", ())),
         images=tuple(OutImage(kind, alt, base64.b64decode(content)) for kind, alt, content in detail.get("images", ())),
         buttons=to_buttons(detail.get("card")) or to_press(detail.get("press")),

@@ -198,6 +198,8 @@ class Delivery:
     """What is done instead of saying something: "like", "repost", "quote" and "reply" (with the text) or "follow"."""
     target: str = ""
     """The post or person that it is done to."""
+    earlier: tuple[OutboxId, ...] = ()
+    """Rows that did the same before: while what one of them did stands, it is not done again."""
     follows: str = ""
     """External id of the piece of the same answer that was sent before this one."""
     later: bool = False

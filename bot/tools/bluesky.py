@@ -2,12 +2,13 @@
 agent needs no tool: it is the final text.
 
 Each act is an outbox row, like everything that is said: it happens once, over crashes and bad connections, within the
-account's limits, under a record key made from the row.
+account's limits, under a record key made from the row. A like, repost or follow that is asked for again is a row of its
+own, which knows those before it: it comes to something only where none of their records stands any more.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,6 +29,14 @@ PLACE = PlaceId("bluesky:account")
 POST = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.feed\.post/[A-Za-z0-9._:~-]+")
 _SAYING = ("quote", "reply")
 _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
+
+
+@runtime_checkable
+class Owned(Protocol):
+    """An endpoint that speaks for an account with a DID."""
+
+    @property
+    def account(self) -> str: ...
 
 
 class Picture(BaseModel):
@@ -73,12 +82,17 @@ class BlueskyTool:
             raise ToolError("Pictures go with a quote or a reply.")
         if arguments.operation == "reply" and target == asked and not arguments.images:
             raise ToolError("Your final text is the reply to that post: no tool is needed.")
-        if (key := f"tool/{turn.id}/{snowflakes.next()}/0" if says else _free_key(tx, f"tool/{act}/{target}")) == "":
-            return Outcome(f"nothing to do: this account did {act} {target} before")
+        if act == "follow" and target == self._own:
+            raise ToolError("That is this account itself, which cannot follow itself.")
+        before = [] if says else outbox.of_prefix(tx, f"tool/{act}/{target}/")
+        if any(each.status in (outbox.Status.PENDING, outbox.Status.SENDING) for each in before):
+            return Outcome(f"nothing to do: this account was told to {act} {target} a moment ago")
+        key = f"tool/{turn.id}/{snowflakes.next()}/0" if says else f"tool/{act}/{target}/{len(before)}"
+        earlier = [each.id for each in before if each.status in (outbox.Status.SENT, outbox.Status.UNKNOWN)]
         if turn.trust < Trust.OWNER and not (act == "like" and target == asked):
             reason = f"somebody who is not the owner wants the account to {act} {target}"
             require(Need(Kind.TOOL, f"bluesky {act} {target}", reason), context.permit)
-        images = [self._image(tx, context, each) for each in arguments.images]
+        also = {"images": [self._image(tx, context, each) for each in arguments.images], "earlier": earlier}
         row = outbox.NewRow(
             key=key,
             place=PLACE,
@@ -88,10 +102,18 @@ class BlueskyTool:
             turn=turn.id,
             person=turn.person,
             agent=turn.agent,
-            detail={"act": act, "target": target, **({"images": images} if images else {})},
+            detail={"act": act, "target": target, **{name: each for name, each in also.items() if each}},
         )
         outbox.add(tx, row, context.now)
+        if earlier:
+            return Outcome(f"queued: this account did {act} {target} before, and does it again only if it was undone")
         return Outcome(f"queued: {act} {target} is done as soon as this turn's step is stored")
+
+    @property
+    def _own(self) -> str:
+        """Who the account is; empty while nobody knows."""
+        endpoint = self._endpoints.get(SOURCE)
+        return endpoint.account if isinstance(endpoint, Owned) else ""
 
     def _image(self, rows: Rows, context: ToolContext, wanted: Picture) -> list[str]:
         """Type, alt text and bytes of a picture; who is in charge is asked where not everybody may know its folder."""
@@ -118,13 +140,6 @@ def _asked(rows: Rows, context: ToolContext) -> str:
     found = messages.by_ids(rows, [context.message], context.turn.scope)
     uri = (found[0].external_id or "").partition("#")[0] if found else ""
     return uri if POST.fullmatch(uri) else ""
-
-
-def _free_key(rows: Rows, key: str) -> str:
-    """The key under which something that is done once is done; empty where it was, or nobody knows that it was not."""
-    done = {outbox.Status.PENDING, outbox.Status.SENDING, outbox.Status.SENT, outbox.Status.UNKNOWN}
-    before = outbox.of_prefix(rows, f"{key}/")
-    return "" if any(each.status in done for each in before) else f"{key}/{len(before)}"
 
 
 def _target(context: ToolContext, arguments: BlueskyArguments, asked: str) -> str:

@@ -26,6 +26,8 @@ class Account:
     blocked: bool = False
     """One of us has blocked the other, or a list does."""
     muted: bool = False
+    followed: str = ""
+    """URI of our record that follows them, as the server that shows them has it."""
 
     @property
     def shown(self) -> str:
@@ -82,6 +84,9 @@ class Post:
     """URI of the post that it quotes."""
     quoted_by: Account | None = None
     """Whose words those that it quotes are, where they are at hand."""
+    liked: str = ""
+    reposted: str = ""
+    """URIs of our records that do so, as the server that shows it has them."""
     replies_closed: bool = False
 
     @property
@@ -124,6 +129,7 @@ def account(data: Any) -> Account:
         labels=_labels(data),
         blocked=bool(viewer.get("blockedBy") or viewer.get("blocking") or viewer.get("blockingByList")),
         muted=bool(viewer.get("muted") or viewer.get("mutedByList")),
+        followed=_text(viewer.get("following")),
     )
 
 
@@ -136,7 +142,7 @@ def post(data: Any) -> Post | None:
     text, reply = _text(record.get("text")), _mapping(record.get("reply"))
     embed, own = _mapping(data.get("embed")), _mapping(record.get("embed"))
     parent, root = _reference(reply.get("parent")), _reference(reply.get("root"))
-    images = _images(embed, own)
+    images, viewer = _images(embed, own), _mapping(data.get("viewer"))
     return Post(
         uri=uri,
         cid=cid,
@@ -151,7 +157,9 @@ def post(data: Any) -> Post | None:
         extras=(*_image_lines(images), *_extras(embed or own)),
         quotes=_quoted_uri(own),
         quoted_by=_quoted_by(embed or own),
-        replies_closed=bool(_mapping(data.get("viewer")).get("replyDisabled")),
+        liked=_text(viewer.get("like")),
+        reposted=_text(viewer.get("repost")),
+        replies_closed=bool(viewer.get("replyDisabled")),
     )
 
 

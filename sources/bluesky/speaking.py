@@ -4,6 +4,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -85,6 +86,11 @@ class BlueskyEndpoint:
         self.form = Form(settings.most_posts, takes_files=False)
         self.budget = Budget(settings.points_per_hour, settings.points_per_day)
 
+    @property
+    def account(self) -> str:
+        """The account's DID; empty before the first login."""
+        return self._session.did
+
     def split(self, text: str) -> list[str]:
         return richtext.posts(sendable(text), numbered=self._settings.numbered)
 
@@ -126,8 +132,9 @@ class BlueskyEndpoint:
         """Like, repost, quote or answer a post, or follow somebody."""
         made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
         if delivery.act == "follow":
-            await self._check_followed(delivery.target)
-            return await self._create(delivery, {**made, "subject": delivery.target})
+            who = await self._followed(delivery.target)
+            standing = await self._standing(delivery, who.followed)
+            return standing or await self._create(delivery, {**made, "subject": delivery.target})
         found = (await self._watched.posts([delivery.target])).get(delivery.target)
         if found is None:
             raise DeliveryFailed("the post was deleted, or cannot be seen by us")
@@ -136,9 +143,21 @@ class BlueskyEndpoint:
         self._check_person(found.author)
         subject = Reference(found.uri, found.cid).data()
         if delivery.act != "quote":
-            return await self._create(delivery, {**made, "subject": subject})
+            standing = await self._standing(delivery, found.liked if delivery.act == "like" else found.reposted)
+            return standing or await self._create(delivery, {**made, "subject": subject})
         record = await self._record(delivery, ())
         return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
+
+    async def _standing(self, delivery: Delivery, seen: str) -> str | None:
+        """The record that does the same already, as a message: of an earlier row, or made by hand as the server `seen`.
+
+        What was removed, in whatever client, is not there on our own server, though another may show it for a while.
+        """
+        made = [self._uri(delivery.act, row) for row in delivery.earlier]
+        for uri in dict.fromkeys([*made, *([seen] if author_of(seen) == self._session.did else [])]):
+            with suppress(Refused):
+                return _message(await self._get(uri))
+        return None
 
     async def _elsewhere(self, delivery: Delivery, found: Post) -> dict[str, Any]:
         """A reply to a post that did not address us."""
@@ -191,10 +210,14 @@ class BlueskyEndpoint:
         if who.muted:
             raise DeliveryFailed("our account has muted the person")
 
-    async def _check_followed(self, did: str) -> None:
-        """The same for somebody of whom no post is at hand."""
+    async def _followed(self, did: str) -> Account:
+        """Somebody of whom no post is at hand, with the same checks."""
+        if did == self._session.did:
+            raise DeliveryFailed("the account cannot follow itself")
         self._check_person(Account(did))
-        self._check_person(account(await self._session.query("app.bsky.actor.getProfile", {"actor": did})))
+        who = account(await self._session.query("app.bsky.actor.getProfile", {"actor": did}))
+        self._check_person(who)
+        return who
 
     async def _own(self, message: str) -> tuple[Reference, Reference, tuple[str, ...]]:
         """The same for a post of ours that goes on: from its own record, which our server has at once."""
@@ -277,12 +300,15 @@ class BlueskyEndpoint:
 
     async def _there(self, delivery: Delivery) -> str | None:
         """The row's record as a message, when it is there."""
-        collection = _ACTS.get(delivery.act, POSTS)
         try:
-            found = await self._get(f"at://{self._session.did}/{collection}/{record_key(delivery.id)}")
+            found = await self._get(self._uri(delivery.act, delivery.id))
         except Refused:
             return None
         return _message(found)
+
+    def _uri(self, act: str, row: OutboxId) -> str:
+        """Where the record of a row stands, if it does."""
+        return f"at://{self._session.did}/{_ACTS.get(act, POSTS)}/{record_key(row)}"
 
     async def _get(self, uri: str) -> dict[str, Any]:
         """A record of ours, from our own server."""

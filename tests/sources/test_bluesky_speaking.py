@@ -141,6 +141,44 @@ async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(
     assert here.server.count(CREATE) == made
 
 
+@pytest.mark.parametrize("act", ["like", "repost", "follow"])
+async def test_an_act_stands_once_and_is_possible_again_when_it_was_undone_by_hand(here: Ground, act: str) -> None:
+    post = here.ana.post("look")
+    target = post.author.did if act == "follow" else post.uri
+    endpoint = here.source().endpoint
+    first = delivery(ACCOUNT, act, act=act, target=target)
+    done = await endpoint.send(first)
+    again = delivery(ACCOUNT, act, act=act, target=target, earlier=(first.id,))
+    assert await endpoint.send(again) == done
+    assert len(here.bot.records) == 1
+    here.bot.records.clear()  # by hand, in another client
+    anew = delivery(ACCOUNT, act, act=act, target=target, earlier=(first.id, again.id))
+    made = await endpoint.send(anew)
+    assert made != done
+    assert await here.source().endpoint.send(replace(anew, again=True)) == made, "a crash before it was stored"
+    by_hand = delivery(ACCOUNT, act, act=act, target=target)
+    assert await here.source().endpoint.send(by_hand) == made, "the server shows it, whoever made it"
+    assert len(here.bot.records) == 1
+
+
+async def test_what_a_server_shows_late_is_looked_up_on_our_own(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    post = here.ana.post("look")
+    gone = f"at://{here.bot.did}/app.bsky.feed.like/3kgone"
+    monkeypatch.setattr(here.server, "acted", lambda *_: {"like": gone})
+    first = delivery(ACCOUNT, "like", act="like", target=post.uri)
+    made = await here.source().endpoint.send(first)
+    monkeypatch.setattr(here.server, "acted", lambda *_: {})  # not shown yet
+    again = delivery(ACCOUNT, "like", act="like", target=post.uri, earlier=(first.id,))
+    assert await here.source().endpoint.send(again) == made
+    assert len(here.bot.records) == 1
+
+
+async def test_the_account_does_not_follow_itself(here: Ground) -> None:
+    with pytest.raises(DeliveryFailed, match="cannot follow itself"):
+        await here.source().endpoint.send(delivery(ACCOUNT, "so it is", act="follow", target=here.bot.did))
+    assert here.server.count(CREATE) == 0
+
+
 async def test_a_reply_elsewhere_goes_on_from_its_post_in_its_language(here: Ground) -> None:
     began = here.bob.post("began")
     found = here.ana.post("wer weiß das?", reply_to=began, langs=("de",))

@@ -215,6 +215,7 @@ class World:
         seen: Json = {"muted": user.did in viewer.muted, "blockedBy": viewer.did in user.blocks}
         if user.did in viewer.blocks:
             seen["blocking"] = f"at://{viewer.did}/app.bsky.graph.block/1"
+        seen |= self.acted(viewer, {"following": "app.bsky.graph.follow"}, user.did)
         return {
             "did": user.did,
             "handle": user.handle,
@@ -238,9 +239,16 @@ class World:
             "record": post.record,
             **({} if quoted is None else {"embed": self.quote_view(quoted, viewer)}),
             "indexedAt": post.indexed_at,
-            "viewer": {"replyDisabled": True} if closed else {},
+            "viewer": ({"replyDisabled": True} if closed else {})
+            | self.acted(viewer, {"like": "app.bsky.feed.like", "repost": "app.bsky.feed.repost"}, post.reference),
             "labels": [],
         }
+
+    def acted(self, viewer: User, collections: dict[str, str], subject: Json | str) -> Json:
+        """The records by which somebody did something to it, by the view's names of what that is."""
+        names = {collection: name for name, collection in collections.items()}
+        mine = [(names.get(kind), each) for (kind, _), each in viewer.records.items()]
+        return {name: each["uri"] for name, each in mine if name and each["value"].get("subject") == subject}
 
     def quote_view(self, quoted: Post, viewer: User) -> Json:
         view: Json = {"$type": "app.bsky.embed.record#viewRecord", "uri": quoted.uri, "cid": quoted.cid}
