@@ -148,8 +148,9 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         if out or (before is not None and before[0] is Choice.OPTED_OUT):
             await choices.choose(person, Choice.OPTED_OUT if out else None)
 
-    async def decide(person: PersonId, name: str, request: int, verdict: Verdict) -> str:
-        ruling = await desks.approvals.answer(request, Approver(person, name, door=NAME), verdict)
+    async def decide(person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
+        who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
+        ruling = await desks.approvals.answer_by_code(code, who, verdict)
         return "" if ruling.counted else ruling.words
 
     return Wiring(

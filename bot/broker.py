@@ -26,7 +26,6 @@ SOURCE = "approval"
 """The source of inbox rows that are decisions."""
 MOST_WAITING = 20
 """Questions from one place that wait at the same time; a flood of them asks nobody anything."""
-
 MOST_REPEATS = 3
 """How often a card is shown again after somebody deleted it; a moderating bot would delete it for ever."""
 
@@ -71,6 +70,7 @@ class Broker:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
+        self._handles: dict[PersonId, str] = {}  # of who answered: said beside their ids, kept nowhere
 
     def ask(self, tx: Tx, asking: Asking, need: Need, now: datetime) -> Permit | Request:
         """A permit when a grant covers the call; otherwise the question is stored and its cards are queued.
@@ -159,6 +159,7 @@ class Broker:
         if verdict is not Verdict.DENY and any(vote.person in selves for vote in requests.votes(tx, request.id)):
             return Ruling("You have answered this already; more of you are needed.", counted=False, request=request)
         requests.vote(tx, request, who.person, verdict, now)
+        self._handles[who.person] = who.account
         request = _again(tx, request)
         _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.door}")
         if request.status is Status.APPROVED:
@@ -185,16 +186,16 @@ class Broker:
         said = requests.votes(rows, request.id)
         refused = request.status is Status.DENIED  # one no decides, whoever said yes before
         counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
-        order = (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS)
-        given = [vote.verdict for vote in said if vote.verdict is not Verdict.DENY]
-        shortest = min(given, key=order.index) if given else None
-        people = [vote.person for vote in counted]
-        called = [cards.named(each, source) if source else self._called(each, request) for each in people]
+        given = {vote.verdict for vote in said}
+        shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
+        called = (self._named(vote.person, request, source) for vote in counted)
         who = " and ".join(dict.fromkeys(called)) or "nobody"
         return cards.ruling(request, who, shortest, request.decided_at or request.created_at)
 
-    def _called(self, person: PersonId, request: Request) -> str:
-        """What an agent calls somebody who decided: what they are, not their number."""
+    def _named(self, person: PersonId, request: Request, source: str) -> str:
+        """How somebody who decided is called in a place of that source; for an agent by what they are."""
+        if source:
+            return cards.named(person, source, self._handles.get(person, ""))
         if person == request.person:
             return "the person you are talking to"
         return "the owner" if person in self.terms.people.owner else "an admin"

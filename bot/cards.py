@@ -2,15 +2,18 @@
 
 import json
 import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memory import requests
 from memory.grants import Given
 from memory.ids import PersonId
 from memory.requests import Request, Status, Verdict
 
 _INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
+_LISTED, _REASON = 5, 100  # questions that are told apart at once, and characters of why each is asked
 _NAMED = 40  # characters of an argument that a lasting yes fixes
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories that can hide or reorder what is read: written out as escapes."""
@@ -117,10 +120,28 @@ def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime) ->
             return f"Allowed {length} by {who}, {when}"
 
 
-def named(person: PersonId, source: str) -> str:
+def named(person: PersonId, source: str, handle: str = "") -> str:
     """How a person is written in a place of that source; on Discord as a mention, which wakes nobody there."""
     home, _, identifier = person.partition(":")
-    return f"<@{identifier}>" if home == source == "discord" else person
+    if home == source == "discord":
+        return f"<@{identifier}>"
+    return f"{person} ({handle})" if handle else person
+
+
+def which(asking: Sequence[Request], among: Iterable[int]) -> str:
+    """What somebody is asked who did not say clearly enough which of their questions they answer."""
+    ids = list(among)
+    found = [f"{requests.code(each.id, ids)} ({each.tool}: {_short_reason(each)})" for each in asking[:_LISTED]]
+    more = f", and {len(asking) - _LISTED} more (`carina permits list`)" if len(asking) > _LISTED else ""
+    wait = "1 question waits" if len(asking) == 1 else f"{len(asking)} questions wait"
+    return (
+        f"Nothing was decided: {wait} for you, and an answer names its question by the end of its number. "
+        f"Say yes or no with one of: {', '.join(found)}{more}"
+    )
+
+
+def _short_reason(request: Request) -> str:
+    return request.reason if len(request.reason) <= _REASON else f"{request.reason[: _REASON - 1]}…"
 
 
 def told_agent(request: Request, words: str) -> str:

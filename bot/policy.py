@@ -143,6 +143,8 @@ class Approver:
     name: str = ""
     roles: frozenset[str] = frozenset()
     door: str = ""
+    account: str = ""
+    """Their handle where the door has handles, flattened; for words beside the id, never for a decision."""
 
     @property
     def identities(self) -> tuple[str, ...]:

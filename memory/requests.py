@@ -20,6 +20,9 @@ from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.errors import StoreError
 from memory.ids import AgentId, GrantId, GroupId, MessageId, PersonId, PlaceId, RequestId, TurnId, snowflakes
 
+CODE, SHORTEST = 6, 4
+"""Digits of a request's number that are shown where it is typed, and of which an answer has at least so many."""
+
 
 class Kind(StrEnum):
     """What sort of thing is asked for; the `scope` of requests and grants."""
@@ -174,6 +177,18 @@ def get(rows: Rows, identifier: RequestId) -> Request | None:
     """The request of that id. For the broker, which decides who may see it."""
     row = rows.one("SELECT * FROM permission_requests WHERE id = ?", (identifier,))
     return None if row is None else _request(row)
+
+
+def every(rows: Rows) -> list[Request]:
+    """Every request, whatever became of it. For the broker, as above."""
+    return [_request(row) for row in rows.all("SELECT * FROM permission_requests ORDER BY id")]
+
+
+def code(identifier: int, among: Iterable[int] = ()) -> str:
+    """The end of a request's number, to be typed where there are no buttons: as long as it takes among those."""
+    digits, others = str(identifier), [str(each) for each in among if each != identifier]
+    ends = (digits[-length:] for length in range(CODE, len(digits)))
+    return next((end for end in ends if not any(each.endswith(end) for each in others)), digits)
 
 
 def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Request]:

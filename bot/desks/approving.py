@@ -14,7 +14,7 @@ from bot.policy import Action, Approver, People
 from bot.retrying import until_stored
 from memory import agents, grants, requests
 from memory.audience import OWNER, Scope
-from memory.called import person_named, place_named
+from memory.called import person_called, person_named, place_named
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
@@ -89,6 +89,32 @@ class Approvals:
         self.resume()
         return ruling
 
+    async def answer_by_code(self, code: str, who: Approver, verdict: Verdict) -> Ruling:
+        """Give an answer to the request whose number is `code`, or ends so and is the only one of theirs that does.
+
+        Whatever leaves a doubt decides nothing: then the words say which wait. They are empty when none does and
+        no code was given.
+        """
+        now = self.clock()
+
+        def work(tx: Tx) -> Ruling:
+            exact = requests.get(tx, RequestId(int(code))) if code and int(code) <= _LARGEST else None
+            if exact is not None:
+                return self.broker.answer(tx, exact.id, who, verdict, now)
+            own = [each for each in requests.every(tx) if requests.may_answer(each, who.identities)]
+            meant = [each for each in own if len(code) >= requests.SHORTEST and str(each.id).endswith(code)]
+            if len(meant) == 1:
+                return self.broker.answer(tx, meant[0].id, who, verdict, now)
+            asking = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
+            if asking:
+                return Ruling(cards.which(asking, [each.id for each in own]), counted=False)
+            return Ruling("There is no such request." if code else "", counted=False)
+
+        async with self.constellations.use(self.house) as database:
+            ruling = await database.write(_ANSWER, work, durable=True)
+        self.resume()
+        return ruling
+
     async def details(self, request: int, who: Approver) -> tuple[str, str]:
         """A request with all its arguments, and how it stands: for those who are asked. Raises UserError."""
 
@@ -144,7 +170,7 @@ class Approvals:
         """The newest lines of the record. Raises UserError for those who may not read it."""
         self._check(who, Action.AUDIT)
         async with self.constellations.use(self.house) as database:
-            return await database.read(lambda rows: grants.record(rows, limit))
+            return await database.read(lambda rows: [_recorded(rows, each) for each in grants.record(rows, limit)])
 
     async def expire(self) -> None:
         """Close the requests whose time is over, once."""
@@ -232,6 +258,12 @@ def grant_data(rows: Rows, grant: Grant) -> dict[str, Any]:
         "by": person_named(rows, grant.person, _OWNERS) if grant.person else "",
         "until": None if grant.expires_at is None else to_text(grant.expires_at),
     }
+
+
+def _recorded(rows: Rows, line: dict[str, Any]) -> dict[str, Any]:
+    """A line of the record, with the name under which whoever did it spoke last."""
+    person = line["person_id"]
+    return {**line, "called": person_called(rows, PersonId(person), _OWNERS) if person else ""}
 
 
 def _subject(rows: Rows, subject: str, agent: AgentId) -> str:

@@ -18,7 +18,7 @@ from memory.audience import OWNER, Trust, person_audience
 from memory.clock import from_text, to_text
 from memory.faults import call_point
 from memory.ids import OutboxId
-from memory.requests import Verdict
+from memory.requests import Verdict, code
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
 from sources.bluesky.failures import CallFailed, RateLimited, Unreachable
@@ -30,7 +30,7 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.wiring import Wiring
 from sources.recent import Recent
-from sources.text import sendable, visible
+from sources.text import flatten, sendable, visible
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +47,7 @@ _AGAIN, _SOON = 900.0, 30.0
 _MOST_TRIES = 3
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 _VERDICTS = {"yes": Verdict.ONCE, "hour": Verdict.HOUR, "always": Verdict.ALWAYS, "no": Verdict.DENY}
-_ANSWER = re.compile(r"\s*(yes|hour|always|no)\s+#?(\d{1,19})\s*[.!]?\s*", re.IGNORECASE)
+_ANSWER = re.compile(r"\s*(yes|hour|always|no)(?:\s+#?(\d{1,19}))?\s*[.!]?\s*", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,9 @@ class DirectMessages:
         if each.other.blocked or each.other.muted:
             return Why.BLOCKED
         if (answer := _ANSWER.fullmatch(each.text)) is not None:
-            await self._decide(each, int(answer[2]), _VERDICTS[answer[1].lower()])
-            return Why.DECIDED
+            await self._decide(each, answer[2] or "", _VERDICTS[answer[1].lower()])
+            if answer[2]:  # a bare word may as well be said to the agent, who hears it
+                return Why.DECIDED
         if self._wiring.paused():
             return Why.PAUSED
         if each.at < self._wiring.clock() - timedelta(days=self._settings.read_back_days):
@@ -221,8 +222,8 @@ class DirectMessages:
     def _lets_in(self, did: str) -> bool:
         return did in (self._settings.owner, *self._settings.direct_dids) or self._wiring.allowed(person_id(did))
 
-    async def _decide(self, each: Said, request: int, verdict: Verdict) -> None:
-        words = await self._wiring.decide(person_id(each.other.did), each.other.shown, request, verdict)
+    async def _decide(self, each: Said, code: str, verdict: Verdict) -> None:
+        words = await self._wiring.decide(person_id(each.other.did), flatten(each.other.handle), code, verdict)
         if words:
             await self._send(each.convo, words)
 
@@ -311,7 +312,8 @@ def _fitting(text: str, delivery: Delivery) -> str:
     how = ""
     if delivery.buttons is not None and delivery.buttons.kind == "permit":
         names = {verdict.value: word for word, verdict in _VERDICTS.items()}
-        offers = ", ".join(f"{names[each]} {delivery.buttons.request}" for each in delivery.buttons.offers)
+        number = code(int(delivery.buttons.request))
+        offers = ", ".join(f"{names[each]} {number}" for each in delivery.buttons.offers)
         how = f"\n\nAnswer with one of: {offers}"
     room = _MOST_GRAPHEMES - richtext.graphemes(how)
     if richtext.graphemes(text) > room:

@@ -9,8 +9,8 @@ from memory.ids import PersonId, PlaceId
 from memory.requests import Verdict
 
 
-async def _nothing_to_decide(_person: PersonId, _name: str, request: int, _verdict: Verdict) -> str:
-    return f"There is no request {request}."
+async def _nothing_to_decide(_person: PersonId, _handle: str, code: str, _verdict: Verdict) -> str:
+    return f"There is no request {code}." if code else ""
 
 
 async def _no_mark() -> str | None:
@@ -59,8 +59,11 @@ class Wiring:
     """Whether somebody was shut out by command."""
     allowed: Callable[[PersonId], bool] = lambda _: False
     """Whether somebody was let in by command."""
-    decide: Callable[[PersonId, str, int, Verdict], Awaitable[str]] = _nothing_to_decide
-    """Give somebody's answer (person, name, request, what they say); words for them where it does not count."""
+    decide: Callable[[PersonId, str, str, Verdict], Awaitable[str]] = _nothing_to_decide
+    """Give somebody's answer (person, handle, the end of the request's number, what they say).
+
+    Words for them where it does not count. Without a number nothing is decided: they are told what waits, if anything.
+    """
     direct_mark: Callable[[], Awaitable[str | None]] = _no_mark
     set_direct_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
     """The place up to which direct messages are decided."""

@@ -15,9 +15,10 @@ from bot.events import ToolCallCompleted
 from bot.models.base import AssistantMessage, Request, ToolMessage
 from bot.policy import Approver, Caution, People, role_identity
 from bot.tools.base import Arguments, Outcome, ToolContext
+from memory import requests
 from memory.audience import Trust
 from memory.database import Tx
-from memory.ids import PersonId
+from memory.ids import PersonId, RequestId
 from memory.requests import Verdict
 from sources.base import DeliveryFailed
 from tests.bot.asking import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, strokes, waiting
@@ -454,3 +455,41 @@ async def test_answers_name_what_is_not_there(tmp_path: Path) -> None:
         for number in (1, 2**63 - 1, 2**63, 10**19):
             assert "no such request" in (await approvals.answer(number, OWNER, Verdict.ONCE)).words
         assert HALL.id
+
+
+async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = iter((1_110_001_234, 2_220_001_234, 3_330_005_678))
+    monkeypatch.setattr(requests, "new_request_id", lambda: RequestId(next(numbers)))
+    model = ScriptedModel(*(answer for _ in range(3) for answer in (says("", ring()), says("It waits."))))
+    model.otherwise = says("Rung.")
+    async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
+        for number in (1, 2, 3):
+            await service.heard(said("ring the bell", number))
+
+        async def by_code(code: str, who: Approver = OWNER, verdict: Verdict = Verdict.ONCE) -> tuple[str, bool]:
+            ruling = await service.approvals.answer_by_code(code, who, verdict)
+            return ruling.words, ruling.counted
+
+        for doubtful in ("", "1234", "678", "9999"):
+            words, counted = await by_code(doubtful)
+            assert not counted, doubtful
+            assert words.startswith("Nothing was decided: 3 questions wait for you"), doubtful
+            assert "10001234 (bell: " in words
+            assert "005678 (bell: " in words
+        assert await by_code("5678", STRANGER) == ("There is no such request.", False)
+        assert await by_code("", STRANGER) == ("", False)
+        assert (await by_code("3330005678", STRANGER))[0].startswith("This is not yours to answer")
+        assert await service.column("SELECT status FROM permission_requests") == ["waiting"] * 3
+        assert (await by_code("005678"))[1]
+        await service.settled()
+        assert (await by_code("0005678"))[0].startswith("This is decided already. Allowed once by")
+        words, counted = await by_code("1110001234", verdict=Verdict.DENY)
+        assert counted
+        assert (await by_code("001234"))[0].startswith("Nothing was decided: 1 question waits for you"), (
+            "one is decided"
+        )
+        assert await service.column("SELECT status FROM permission_requests ORDER BY id") == [
+            "denied", "waiting", "used",
+        ]  # fmt: skip

@@ -203,10 +203,15 @@ async def test_the_owner_talks_and_answers_questions_in_direct_messages(tmp_path
         card = sky.server.chat.texts(sky.bot, sky.ana)[1]
         number = card.rpartition("no ")[2]
         assert f"Answer with one of: yes {number}" in card
+        assert len(number) == 6
         assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
         sky.server.chat.say(sky.ana, sky.bot, f"yes {number}")
         await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
-        await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith("Allowed once by"))
+        told = f"Allowed once by bluesky:{sky.ana.did} (@ana.test), "
+        await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith(told))
+        code, out, _ = await sky.service.run("permits", "audit", "--json")
+        (answered,) = [each for each in json.loads(out) if each["event"] == "answered"]
+        assert (answered["person_id"], answered["called"]) == (f"bluesky:{sky.ana.did}", "Ana")
         await sky.model.wait_for(4)
         assert not any("4711" in str(request.messages) for request in sky.model.requests[1:])
         await sky.service.stop()

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
 from memory.requests import Verdict
 from sources.base import Delivery, Kind, Notification
+from sources.bluesky.keys import person_id
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.wiring import Act, Wiring
@@ -32,7 +33,9 @@ class Memory:
     acts: list[Act] = field(default_factory=list)
     denied: set[PersonId] = field(default_factory=set)
     allowed: set[PersonId] = field(default_factory=set)
-    decided: list[tuple[PersonId, int, Verdict]] = field(default_factory=list)
+    decided: list[tuple[PersonId, str, Verdict]] = field(default_factory=list)
+    waiting: str = ""
+    """What somebody is told who answers without a number."""
     opted: dict[PersonId, bool] = field(default_factory=dict)
     paused: bool = False
     answers: int = 0
@@ -94,9 +97,12 @@ class Ground:
         async def answered(_person: PersonId) -> int:
             return memory.answers
 
-        async def decide(person: PersonId, _name: str, request: int, verdict: Verdict) -> str:
-            memory.decided.append((person, request, verdict))
-            return "" if request == 7 else "There is no such request."
+        async def decide(person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
+            assert person_id(self.server.named(handle).did) == person
+            if not code:
+                return memory.waiting
+            memory.decided.append((person, code, verdict))
+            return "" if code == "7" else "There is no such request."
 
         direct_mark, set_direct_mark = memory.keeping("direct_mark")
         stream_mark, set_stream_mark = memory.keeping("stream_mark")

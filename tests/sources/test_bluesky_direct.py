@@ -145,10 +145,32 @@ async def test_a_question_is_answered_by_a_word_and_a_number(here: Ground) -> No
     await look(here, source)
     ana, bob = person(here.ana), person(here.bob)
     assert sorted(here.memory.decided) == sorted(
-        [(ana, 7, Verdict.ONCE), (ana, 8, Verdict.DENY), (ana, 7, Verdict.ALWAYS), (bob, 7, Verdict.ONCE)]
+        [(ana, "7", Verdict.ONCE), (ana, "8", Verdict.DENY), (ana, "7", Verdict.ALWAYS), (bob, "7", Verdict.ONCE)]
     )
     assert here.texts == ["yes, of course 7"]
     assert here.server.chat.texts(here.bot, here.ana) == ["There is no such request."]
+
+
+async def test_a_bare_yes_decides_nothing_says_what_waits_and_is_heard(here: Ground) -> None:
+    source = await begun(here)
+    here.server.chat.say(here.ana, here.bot, "yes")
+    await look(here, source)
+    assert here.server.chat.texts(here.bot, here.ana) == []
+    here.memory.waiting = "Nothing was decided: 1 question waits for you."
+    here.server.chat.say(here.ana, here.bot, "Yes!")
+    here.server.chat.say(here.bob, here.bot, "no")
+    await look(here, source)
+    assert here.memory.decided == []
+    assert here.texts == ["yes", "Yes!"]
+    assert here.server.chat.texts(here.bot, here.ana) == [here.memory.waiting]
+    assert here.server.chat.texts(here.bot, here.bob) == [here.memory.waiting]
+
+
+async def test_a_question_is_shown_with_the_end_of_its_number(here: Ground) -> None:
+    endpoint = (await begun(here)).endpoint
+    buttons = Buttons(RequestId(207_123_456_789_012_345), ("once", "deny"))
+    await endpoint.send(replace(delivery(place(here.ana), "May I?"), buttons=buttons))
+    assert here.server.chat.texts(here.bot, here.ana)[0].endswith("Answer with one of: yes 012345, no 012345")
 
 
 async def test_a_question_says_how_it_is_answered_and_what_came_of_it(here: Ground) -> None:
