@@ -19,6 +19,7 @@ import structlog
 from bot.notices import Notices
 from bot.reminding import said_alone
 from memory import messages, outbox
+from memory.amounts import many
 from memory.audience import OWNER, Scope
 from memory.called import place_named
 from memory.clock import Clock
@@ -303,7 +304,7 @@ class Courier:
         unclear = self._unclear
         if unclear is None or unclear.row != row.id or now - unclear.since <= _GIVE_UP:
             return False
-        await self._close(row, Status.FAILED, f"it failed {unclear.times} times, last because {unclear.why}")
+        await self._close(row, Status.FAILED, f"it failed {many(unclear.times, 'time')}, last because {unclear.why}")
         return True
 
     async def _unreadable(self, row: OutRow, error: HistoryUnreadable) -> None:

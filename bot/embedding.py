@@ -15,6 +15,7 @@ import structlog
 from bot.config import Config
 from bot.secrets import Redactor
 from memory import database, vectors
+from memory.amounts import many
 from memory.constellation import Constellations
 from memory.database import Database, Rows, Tx
 from memory.embedding import (
@@ -93,8 +94,8 @@ class Embedding:
             return self.unusable
         standing = vectors.standing(rows)
         slow = f"; without sqlite-vec ({database.distances.reason})" if database.distances.reason else ""
-        refused = f"; {standing.refused} rows refused" if standing.refused else ""
-        waiting = f"; {standing.waiting} rows wait" if standing.waiting else ""
+        refused = f"; {many(standing.refused, 'row')} refused" if standing.refused else ""
+        waiting = f"; {many(standing.waiting, 'row waits', 'rows wait')}" if standing.waiting else ""
         return self.redact(f"{self.embedder.name}: {self.embedder.health.words}{waiting}{refused}{slow}")
 
     async def run(self) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bot.errors import ToolError
 from memory import folders, turns
+from memory.amounts import many
 from memory.audience import OWNER, Trust, may_write_down
 from memory.clock import utc_now
 from memory.database import Database, Rows, Tx
@@ -211,7 +212,7 @@ class Filing:
             done = await folders.index(self.database, folder, utc_now, _INDEX_SECONDS)
         except Refused as error:
             return f"{folder.name} was searched as it was indexed last: {error}"
-        waiting = f"{done.waiting} files of {folder.name} are not indexed yet (grep sees them)"
+        waiting = f"{many(done.waiting, 'file')} of {folder.name} not indexed yet (grep sees all)"
         return "" if done.finished else waiting
 
     def _require_writable(self, located: Located) -> None:

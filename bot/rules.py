@@ -15,6 +15,7 @@ from pydantic import model_validator as validate_model
 
 from bot.models.base import Call
 from memory.agents import Agent
+from memory.amounts import many
 from memory.turns import Step
 
 RuleName: TypeAlias = Literal[
@@ -339,4 +340,4 @@ def _span(seconds: float) -> str:
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{-(-seconds // size):.0f} {unit}"
-    return f"{max(-(-seconds // 1), 1):.0f} seconds"
+    return many(int(max(-(-seconds // 1), 1)), "second")

@@ -22,6 +22,7 @@ from bot.planning import Announcing
 from bot.reminding import Reminding
 from bot.turns.kit import OwnersSide
 from memory import jobs, working
+from memory.amounts import many
 from memory.archival import journal
 from memory.clock import Clock
 from memory.constellation import Constellations
@@ -78,13 +79,13 @@ class Upkeep:
         """Merge what full-text indexes keep in pieces, and let SQLite look at its statistics."""
         async with self.constellations.use(firing.house) as database:
             count = await database.maintain(optimise)
-        return f"{count} full-text indexes merged"
+        return f"{many(count, 'full-text index', 'full-text indexes')} merged"
 
     def tidy(self, tx: Tx, firing: Firing) -> Done:
         """Forget jobs that ended long ago; they hold no words."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
-        return Done(f"{gone} jobs that ended {_TIDY_AFTER.days} days ago are forgotten")
+        return Done(f"{many(gone, 'job')} that ended {_TIDY_AFTER.days} days ago forgotten")
 
     def sweep(self, tx: Tx, firing: Firing) -> Done:
         """Delete what has expired in working memory, so much at a time that nobody waits for it."""

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError, model_validator
 from pydantic import Field as Limits
 
+from memory.amounts import many
 from memory.clock import from_text, to_text
 from memory.errors import Refused
 from memory.fulltext import storable
@@ -154,7 +155,7 @@ def parse_schema(text: str) -> Schema:
         return _SCHEMA.validate_json(text)
     except ValidationError as error:
         raise Refused(
-            f"this is no schema of a block: {error.error_count()} problems, {error.errors()[0]['msg']}"
+            f"this is no schema of a block: {many(error.error_count(), 'problem')}, {error.errors()[0]['msg']}"
         ) from None
 
 

@@ -18,6 +18,7 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from memory import jobs
+from memory.amounts import many
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Database, Rows, Tx, connect, driver
@@ -292,7 +293,7 @@ class Runner:
             attempts = held.attempts if held.holder == self._holder else held.attempts + 1
             if attempts < MAX_ATTEMPTS:
                 wait = _WAITS[min(attempts, len(_WAITS)) - 1]
-                jobs.hold(tx, job.id, now + wait, f"failed {attempts} times, tried again: {words}", attempts)
+                jobs.hold(tx, job.id, now + wait, f"failed {many(attempts, 'time')}, tried again: {words}", attempts)
                 return
             trigger = triggers.load(held.trigger)
             after = triggers.next_run(trigger, now)

@@ -1,5 +1,7 @@
 """Rules for repeating in words, where words are shorter than the rule; any other stays as it is written."""
 
+from memory.amounts import many
+
 _UNITS = {"HOURLY": "hour", "DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _DAYS = dict(
     zip(
@@ -35,7 +37,7 @@ def rule_words(rule: str) -> str:
     if parts.get("BYMONTH"):
         words += f" in {_listed([_MONTHS[int(month) - 1] for month in parts['BYMONTH'].split(',')])}"
     if "COUNT" in parts:
-        words += f", {parts['COUNT']} times"
+        words += f", {many(int(parts['COUNT']), 'time')}"
     if "UNTIL" in parts:
         words += f", until {parts['UNTIL'][:4]}-{parts['UNTIL'][4:6]}-{parts['UNTIL'][6:8]}"
     return words

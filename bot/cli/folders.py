@@ -11,6 +11,7 @@ from bot.cli.people import Administer, Json, told
 from bot.cli.printing import print_found, print_passing
 from bot.config import Config
 from bot.errors import CallError, UserError
+from memory.amounts import many
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Its name, as `carina folder list` shows it.")]
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="Which agent.")]
@@ -119,7 +120,7 @@ async def _index(config: Config, name: str, *, as_json: bool) -> None:
         found = await ask(config, "folder.index", name=name)
     done: dict[str, Any] = {**found, "changed": changed + found["changed"]}
     words = (
-        f"{name} is indexed: {done['files']:,} files, {done['changed']:,} of them new or changed; "
-        f"{done['removed']:,} are gone."
+        f"{name} is indexed: {many(done['files'], 'file')}, {done['changed']:,} of them new or changed; "
+        f"{many(done['removed'], 'is', 'are')} gone."
     )
     print_found(done, [words], as_json=as_json)

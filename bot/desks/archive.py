@@ -16,6 +16,7 @@ from bot.turns.context import readers, render_block
 from bot.turns.kit import words_alone
 from memory import agents, archival, blocks, inbox, turns
 from memory.agents import Agent
+from memory.amounts import many
 from memory.archival import Entry, NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.block_history import Hand
@@ -136,7 +137,7 @@ class Archive:
             deleted = archival.delete(tx, entry.agent, entry.id, Scope(entry.audience))
             asking = next((one for one in entry.people if one in self.people.selves(who.person)), who.person)
             emptied = forget_words(tx, entry, deleted.messages, asking, now)
-            return f"Forgotten; {emptied} messages lost the words with it."
+            return f"Forgotten; {many(emptied, 'message')} lost the words with it."
 
         async with self.constellations.use(self.house) as database:
             return await database.write(_DELETE, work)

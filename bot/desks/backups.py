@@ -12,6 +12,7 @@ from bot import policy
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from memory import backups
+from memory.amounts import many
 from memory.backups import Backup
 from memory.clock import Clock
 from memory.errors import StoreError
@@ -48,7 +49,7 @@ class Backups:
         """Make one now; gives words for who asked. Raises UserError."""
         policy.require(self.people, who, Action.BACKUP)
         made = await self._make()
-        return f"Backup {made.name} is made and verified: {len(made.files)} files, {made.size:,} bytes."
+        return f"Backup {made.name} is made and verified: {many(len(made.files), 'file')}, {made.size:,} bytes."
 
     async def listed(self, who: Approver) -> list[dict[str, Any]]:
         """Those that are there, newest first, then those that are damaged, as plain data. Raises UserError."""

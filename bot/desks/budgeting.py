@@ -12,6 +12,7 @@ from bot.desks.approving import Approvals
 from bot.errors import UserError
 from bot.policy import Action, Approver
 from memory import agents, budgets
+from memory.amounts import many
 from memory.budgets import Limit, Period
 from memory.clock import to_text
 from memory.database import Database, Tx
@@ -156,7 +157,7 @@ def standing_line(standing: Standing) -> str:
     if limit.tokens is not None:
         parts.append(f"{max(limit.tokens - spent.tokens, 0):,} of {limit.tokens:,} tokens left")
     if limit.usd is not None and spent.unpriced:
-        parts.append(f"{spent.unpriced} calls whose price is not known are not in it")
+        parts.append(f"without {many(spent.unpriced, 'call')} whose price is not known")
     return f"{limit.subject}, this {limit.period}: {', '.join(parts)} (until {standing.ends:%Y-%m-%d %H:%M} UTC)"
 
 

@@ -9,6 +9,7 @@ from bot import policy
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from memory import usage
+from memory.amounts import many
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.ids import ConstellationId
@@ -72,6 +73,6 @@ def bill_lines(bills: list[Bill]) -> list[str]:
 def _line(bill: Bill) -> str:
     money = f"${bill.cost_usd:.4f}" if bill.unpriced < bill.calls else "price not known"
     if 0 < bill.unpriced < bill.calls:
-        money += f" and {bill.unpriced:,} calls whose price is not known"
+        money += f" and {many(bill.unpriced, 'call')} whose price is not known"
     tokens = f"{bill.input_tokens:,} tokens in, {bill.output_tokens:,} out"
-    return f"{bill.of}: {bill.calls:,} {'call' if bill.calls == 1 else 'calls'}, {tokens}, {money}"
+    return f"{bill.of}: {many(bill.calls, 'call')}, {tokens}, {money}"

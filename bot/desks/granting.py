@@ -14,6 +14,7 @@ from bot.tools.base import Tool, Toolset
 from bot.tools.recall import OBSERVATIONS
 from memory import agents, grants
 from memory.agents import Agent
+from memory.amounts import many
 from memory.audience import OWNER, Audience, Scope, parse_audience
 from memory.clock import Clock
 from memory.constellation import Constellations
@@ -70,7 +71,7 @@ class Granting:
             identifier = GrantId(snowflakes.next())
             grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
             grants.give(tx, grant)
-            lasts = "until revoked" if wanted.hours is None else f"{wanted.hours:g} hours"
+            lasts = "until revoked" if wanted.hours is None else many(wanted.hours, "hour")
             detail = f"{lasts}, by {who.door}, without a request"
             grants.note(tx, Entry("granted", now, audience, who.person, None, grant.id, agent.id, kind, detail=detail))
             return grant

@@ -22,6 +22,7 @@ from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from memory import activity, archival, arranged, block_history, nights
 from memory.activity import Kind, NewEvent
+from memory.amounts import many
 from memory.archival import journal
 from memory.archival.journal import Noted
 from memory.arranged import Arranged
@@ -85,7 +86,7 @@ class Nights:
             if (more := nights.count_elsewhere(rows, period.start, period.end, turns)) > 0:
                 listed.append(_row(f"{more} more where you may not know of it"))
             if found.hidden:
-                listed.append(_row(f"{found.hidden} blocks that cannot be seen from here were changed too"))
+                listed.append(_row(f"{many(found.hidden, 'block')} that cannot be seen from here changed too"))
             return listed
 
         async with self.constellations.use(self.house) as database:
@@ -147,9 +148,9 @@ class Nights:
             plan = block_history.take_back(block_history.by_hand(tx, hand, named.block), past, changes).plan
         except StoreError as error:
             return _item(what, "left", str(error))
-        counted = f"{plan.removed} characters went, {plan.restored} came back"
+        counted = f"{many(plan.removed, 'character')} went, {plan.restored} came back"
         if plan.lost or plan.kept:
-            changed = [f"{len(plan.lost)} places were changed since and stay as they are"] * bool(plan.lost)
+            changed = [f"{many(len(plan.lost), 'place')} changed since, and not taken back"] * bool(plan.lost)
             return _item(what, "partly", "; ".join([counted, *changed, *plan.kept]))
         return _item(what, "taken back", counted)
 
@@ -272,8 +273,8 @@ def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Ch
         return []
     came = " … ".join(splice.insert for step in steps for splice in step.splices if splice.insert.strip())
     gone = sum(splice.delete for step in steps for splice in step.splices)
-    took = f", {gone} characters went" if gone else ""
-    return [f"in block {named.name} ({len(steps)} changes{took}): {one_line(came, _SHOWN) or 'nothing new'}"]
+    took = f", {many(gone, 'character')} went" if gone else ""
+    return [f"in block {named.name} ({many(len(steps), 'change')}{took}): {one_line(came, _SHOWN) or 'nothing new'}"]
 
 
 def _entry_line(rows: Rows, noted: Noted) -> str:

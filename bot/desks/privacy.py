@@ -16,6 +16,7 @@ from bot.desks.erasing import Eraser
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
 from memory import persons, privacy
+from memory.amounts import many
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
@@ -307,13 +308,15 @@ def receipt_lines(receipt: dict[str, Any], *, you: bool = True) -> list[str]:
         gone = [f"{count} {store}" for store, count in file["before"].items() if count]
         left = [f"{count} {store}" for store, count in file["after"].items() if count]
         if gone or left or file["answers"]:
-            answers = f"; {file['answers']} messages of agents emptied" if file["answers"] else ""
+            answers = f"; {many(file['answers'], 'message')} of agents emptied" if file["answers"] else ""
             lines.append(f"- {file['name']}: {', '.join(gone) or 'nothing'}{answers}; {_left(left)}")
     lines.append(_searched(receipt, "your" if you else "their"))
     for left in receipt["left"]:
-        tables = "".join(f", {count} rows of {table}" for table, count in left.get("tables", {}).items())
+        tables = "".join(f", {many(count, 'row')} of {table}" for table, count in left.get("tables", {}).items())
         kind = "a copy" if left["copy"] else "in use"
-        lines.append(f"- found in {left['file']} ({kind}, {_day(left['changed_at'])}): {left['samples']} words{tables}")
+        lines.append(
+            f"- found in {left['file']} ({kind}, {_day(left['changed_at'])}): {many(left['samples'], 'word')}{tables}"
+        )
     lines += [
         f"- {copy['file']} ({_day(copy['at'])}) is a copy from before; whoever runs this service can delete it."
         for copy in receipt["copies"]

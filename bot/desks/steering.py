@@ -18,11 +18,13 @@ from bot.houses import EVERYWHERE_ELSE, Answering
 from bot.policy import Action, Approver, People
 from memory import agents, steering
 from memory.agents import Group
+from memory.audience import OWNER, Scope
+from memory.called import person_named
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
-from memory.database import Tx
+from memory.database import Rows, Tx
 from memory.faults import commit_point
-from memory.ids import ConstellationId, GroupId
+from memory.ids import ConstellationId, GroupId, PersonId
 from memory.steering import Kind, Setting
 from sources.terminal import PERSON, SOURCE
 
@@ -78,12 +80,16 @@ class Steering:
         """Whether nothing of a source is heard or answered."""
         return source in self.paused
 
-    def state(self, source: str) -> str:
-        """Words on a source that is paused; empty when it is not."""
+    def called(self, person: PersonId) -> str:
+        """Who decided something, where nothing but the id is known of anybody but the owner."""
+        return "the owner" if person in self.people.owner else person
+
+    def state(self, source: str, called: Callable[[PersonId], str] | None = None) -> str:
+        """Words on a source that is paused, by whom as they are `called` there; empty when it is not."""
         setting = self.paused.get(source)
         if setting is None:
             return ""
-        since = f"since {setting.at:%Y-%m-%d %H:%M} UTC by {setting.by}"
+        since = f"since {setting.at:%Y-%m-%d %H:%M} UTC by {(called or self.called)(setting.by)}"
         return f"paused {since}: nothing there is heard or answered until `source resume {source}`"
 
     # ------------------------------------------------------------------ decisions
@@ -220,7 +226,18 @@ class Steering:
 
     async def owner_sources(self) -> list[dict[str, Any]]:
         """The sources that can be paused, and how they stand."""
-        return [{"source": each, "state": self.state(each) or "heard and answered"} for each in self.sources]
+
+        def read(rows: Rows) -> dict[PersonId, str]:
+            people = {each.by for each in self.paused.values()}
+            named = {each: person_named(rows, each, Scope(OWNER)) for each in people}
+            return {each: self.called(each) if name == each else name for each, name in named.items()}
+
+        async with self.constellations.use(self.house) as database:
+            names = await database.read(read)
+        return [
+            {"source": each, "state": self.state(each, names.__getitem__) or "heard and answered"}
+            for each in self.sources
+        ]
 
     async def owner_pause(self, source: str) -> list[dict[str, Any]]:
         """Pause one."""

@@ -13,6 +13,7 @@ from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.policy import Approver
 from memory.agents import Agent
+from memory.amounts import many
 from memory.audience import Audience
 from memory.usage import By
 from sources.discord.places import place_of, spot_of
@@ -26,7 +27,7 @@ def install_cost(tree: app_commands.CommandTree[Any], costs: Costs, budgeting: B
 
     async def words(days: int, by: By, who: Approver) -> str:
         bills = await costs.bills(days, by, who)
-        lines = [f"**Last {days} days, by {by}**", *bill_lines(bills)] if bills else ["No model was asked."]
+        lines = [f"**Last {many(days, 'day')}, by {by}**", *bill_lines(bills)] if bills else ["No model was asked."]
         left = [f"- {standing_line(each)}" for each in await budgeting.standings(who)]
         return "\n".join([*lines, *(["**Budgets**", *left] if left else [])])
 

@@ -1,6 +1,7 @@
 """`/mode channel`, `/route` and `/source`: how a place is heard, who answers there, and pausing all of it."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import discord
@@ -12,6 +13,7 @@ from bot.discord_ui.answering import Interaction, answer, defer, suggests_names
 from bot.discord_ui.asking import approver_of
 from bot.errors import UserError
 from bot.policy import Approver
+from memory.ids import PersonId, place_source
 from sources.discord.places import NAME, Spot, bindings_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 
@@ -103,12 +105,12 @@ async def _moded(
     configured = {f"{NAME}:{one}": str(each) for one, each in settings.modes.items()}
     chain = tuple(f"{NAME}:{one}" for one in spot.chain)
     found = steering.origin("mode", chain, configured, str(settings.default_mode))
-    return f"{done}Here it is **{found.value}**: {_SAYS[Mode(found.value)]} ({_origin(found, spot)})."
+    return f"{done}Here it is **{found.value}**: {_SAYS[Mode(found.value)]} ({_origin(steering, found, spot)})."
 
 
-def _origin(found: Origin, spot: Spot) -> str:
+def _origin(steering: Steering, found: Origin, spot: Spot) -> str:
     """Who decided it and for which level, as Discord shows persons and channels."""
-    person = named(found.setting.by, NAME) if found.setting is not None else ""
+    person = _called(steering, found.setting.by) if found.setting is not None else ""
     level = found.at.rpartition(":")[2]
     if level == str(spot.guild):
         return found.words(person, "this server")
@@ -157,12 +159,13 @@ async def _routed(steering: Steering, where: tuple[Spot, Reach], group: str | No
         done = f"{await steering.route(level, None if group == _CONFIGURED else group, who)} "
     found = steering.group_origin(bindings)
     name = next((each.name for each in await steering.groups() if each.id == found.value), found.value)
-    return f"{done}**{discord.utils.escape_markdown(name)}** answers here ({_origin(found, spot)})."
+    return f"{done}**{discord.utils.escape_markdown(name)}** answers here ({_origin(steering, found, spot)})."
 
 
 def _sources(steering: Steering) -> Command:
     async def words(_who: Approver) -> str:
-        lines = [f"- {each}: {steering.state(each) or 'heard and answered'}" for each in steering.sources]
+        called = partial(_called, steering)
+        lines = [f"- {each}: {steering.state(each, called) or 'heard and answered'}" for each in steering.sources]
         return "\n".join([*lines, "- terminal: heard and answered"])
 
     @app_commands.command(name="list", description="Where I listen, and what is paused")
@@ -171,6 +174,11 @@ def _sources(steering: Steering) -> Command:
             await answer(interaction, words(_who(interaction)))
 
     return command
+
+
+def _called(steering: Steering, person: PersonId) -> str:
+    """Who decided it, as Discord shows them, where it knows them."""
+    return named(person, NAME) if place_source(person) == NAME else steering.called(person)
 
 
 def _switch(name: str, description: str, work: Callable[[str, Approver], Awaitable[str]]) -> Command:

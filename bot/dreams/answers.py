@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memory.amounts import many
 from memory.graph import Kind
 
 T = TypeVar("T", bound=BaseModel)
@@ -143,6 +144,6 @@ def known(named: list[str], shown: set[str]) -> None:
     """Raise Unusable unless every id that an answer names was shown, and is named once."""
     unknown = len(set(named) - shown)
     if unknown:
-        raise Unusable(f"the answer named {unknown} ids that it was not shown")
+        raise Unusable(f"the answer named {many(unknown, 'id')} that it was not shown")
     if len(set(named)) != len(named):
         raise Unusable("the answer named an id more than once")

@@ -8,6 +8,7 @@ from bot.dreams.asking import Asking
 from bot.dreams.drafting import Draft, Question, in_order, put
 from bot.dreams.prompts import entries_text
 from memory.agents import Agent
+from memory.amounts import many
 from memory.archival import Entry, is_category
 from memory.dreams import Choice, Mark, Merge, Part, Pass, Refine, Retire, invented, kin_of, lost, same_words
 from memory.dreams.plan import OWN_KINDS
@@ -62,8 +63,8 @@ async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft
             part,
             entries_text(list(short.items()), near),
             position,
-            unasked=f"{of} judgement, {len(shown)} entries were not looked at",
-            left=f"{len(shown)} entries were left",
+            unasked=f"{of} judgement, {many(len(shown), 'entry was', 'entries were')} not looked at",
+            left=f"{many(len(shown), 'entry was', 'entries were')} left",
         )
         await put(asking, agent, question, partial(_tidied, short=short, rest=rest, draft=draft), draft)
 
@@ -93,7 +94,8 @@ def judged(text: str, short: dict[str, Entry], draft: Draft) -> None:
         _merge(wish, [short[each] for each in wish.sources], draft)
     noise = [short[each] for each in answer.retire]
     if len(noise) > draft.may:
-        draft.note(f"{len(noise)} entries were to be retired as noise, more than may be: none was")
+        wished = many(len(noise), "entry was", "entries were")
+        draft.note(f"{wished} to be retired as noise, more than may be: none was")
     elif noise and draft.take(noise):
         draft.items += [Retire(Pass.CONSOLIDATION, entry) for entry in noise]
     for each in answer.refine:

@@ -14,6 +14,7 @@ from bot.dreams.drafting import Draft, Question, in_order, put
 from bot.dreams.prompts import groups_text
 from memory import archival, feedback, graph
 from memory.agents import Agent
+from memory.amounts import many
 from memory.archival import Entry
 from memory.audience import Scope
 from memory.database import Rows
@@ -37,8 +38,8 @@ async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> N
             part,
             groups_text(named, right),
             choice.position[part],
-            unasked=f"{len(groups)} groups were not looked at for contradictions",
-            left=f"{len(groups)} groups were left as they are",
+            unasked=f"{many(len(groups), 'group was', 'groups were')} not looked at for contradictions",
+            left=f"{many(len(groups), 'group was', 'groups were')} left as before",
         )
         await put(asking, agent, question, partial(_judged, groups=named, right=right, draft=draft), draft)
 

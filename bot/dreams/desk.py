@@ -22,6 +22,7 @@ from bot.policy import Action, Approver, People
 from bot.secrets import Redactor
 from bot.thinking import Thinking
 from memory import agents, dreams, evaluations, feedback
+from memory.amounts import many
 from memory.archival import Entry
 from memory.audience import OWNER, Scope
 from memory.clock import Clock, to_text
@@ -199,7 +200,8 @@ def _as_seen(run: Run, items: list[Item]) -> Run:
 def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> list[dict[str, Any]]:
     lines = [_item(run, item, names.get(item.agent, item.agent)) for item in items]
     if hidden:
-        lines.append({"what": "hidden", "text": f"{hidden} more changes are of what is not for you to know."})
+        more = many(hidden, "more change is", "more changes are")
+        lines.append({"what": "hidden", "text": f"{more} of what is not for you to know."})
     return [*lines, *({"what": "left", "text": f"Left: {note}."} for note in run.notes)]
 
 

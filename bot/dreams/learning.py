@@ -10,6 +10,7 @@ from bot.dreams.asking import Asking
 from bot.dreams.drafting import Draft, Question, in_order, put
 from bot.dreams.prompts import corrections_text, sayings_text
 from memory.agents import Agent
+from memory.amounts import many
 from memory.archival import NewEntry, Origin, is_category
 from memory.audience import Scope
 from memory.dreams import Learned, Mark, Part, Pass, unsaid
@@ -58,8 +59,8 @@ async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], dr
             part,
             corrections_text(list(short.items())),
             said[-1].id,
-            unasked=f"{len(said)} corrections were not looked at",
-            left=f"{len(said)} corrections were left",
+            unasked=f"{many(len(said), 'correction was', 'corrections were')} not looked at",
+            left=f"{many(len(said), 'correction was', 'corrections were')} left",
         )
         await put(asking, agent, question, partial(_lessons, part=part, short=short, draft=draft), draft)
 
@@ -127,8 +128,8 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
             part,
             sayings_text(list(short.items()), _names(said[part])),
             said[part][-1].id,
-            unasked=f"{len(short)} messages were not looked at for preferences",
-            left=f"{len(short)} messages were left",
+            unasked=f"{many(len(short), 'message was', 'messages were')} not looked at for preferences",
+            left=f"{many(len(short), 'message was', 'messages were')} left",
         )
         await put(asking, agent, question, partial(_preferences, part=part, short=short, draft=draft), draft)
 

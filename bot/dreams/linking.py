@@ -10,6 +10,7 @@ from bot.dreams.drafting import Draft, Question, in_order, put
 from bot.dreams.prompts import entries_text
 from memory import graph
 from memory.agents import Agent
+from memory.amounts import many
 from memory.archival import Entry
 from memory.dreams import Choice, Linked, Mark, Pass
 from memory.graph import Entity, Triple
@@ -33,8 +34,8 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
             part,
             entries_text(list(short.items()), ()),
             choice.position[part],
-            unasked=f"{len(short)} entries were not looked at for the graph",
-            left=f"{len(short)} entries were left out of the graph",
+            unasked=f"{many(len(short), 'entry was', 'entries were')} not looked at for the graph",
+            left=f"{many(len(short), 'entry was', 'entries were')} left out of the graph",
         )
         await put(asking, agent, question, partial(_read, short=short, draft=draft), draft)
 
@@ -51,9 +52,9 @@ def _read(text: str, short: dict[str, Entry], draft: Draft) -> None:
     if unformed or unknown:
         _log.info("dream_relations_left", unformed=unformed, unknown=unknown, of=len(given))
     if unformed:
-        draft.note(f"{unformed} of {len(given)} relations did not fit their form")
+        draft.note(f"{unformed} of {many(len(given), 'relation')} did not fit their form")
     if unknown:
-        draft.note(f"{unknown} of {len(given)} relations named an id that was not shown")
+        draft.note(f"{unknown} of {many(len(given), 'relation')} named an id that was not shown")
     for each in shown:
         triple = _triple(each)
         if graph.says(short[each.source], triple):

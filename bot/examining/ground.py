@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from memory import backups
+from memory.amounts import many
 from memory.clock import from_text
 from memory.database import distances, driver
 from memory.folder import DataFolder
@@ -41,7 +42,7 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
     for problem in problems:
         yield Finding("database", State.PROBLEM, problem)
     if not problems:
-        words = f"{count} files, all of this version" if count else "nothing was stored yet"
+        words = f"{many(count, 'file')}, all of this version" if count else "nothing was stored yet"
         yield Finding("database", State.GOOD, words)
     version = f"SQLite {driver.sqlite_version}"
     if distances.reason:

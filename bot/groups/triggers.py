@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from bot.groups.addressing import mentioned_words
 from bot.groups.settings import Trigger
+from memory.amounts import many
 from memory.talk import Spoken
 from sources.text import one_line
 
@@ -90,19 +91,16 @@ def _why(trigger: Trigger, facts: Facts, custom: Mapping[str, Predicate]) -> str
 def _elapsed(trigger: Trigger, facts: Facts) -> str:
     wanted = timedelta(minutes=trigger.minutes)
     if trigger.of == "last_run":
-        return (
-            f"{trigger.minutes:g} minutes have passed since the last run" if facts.now - facts.since >= wanted else ""
-        )
+        passed = many(trigger.minutes, "minute has", "minutes have")
+        return f"{passed} passed since the last run" if facts.now - facts.since >= wanted else ""
     fired = facts.fired.get(trigger.name)
     if trigger.of == "person":
         return _of_one(wanted, fired, facts)
     begun = talk_begun(facts.spoken, facts.now)
     if begun is None:
         return ""
-    counted = begun if fired is None else max(begun, fired)
-    return (
-        f"there has been talk without a pause for {trigger.minutes:g} minutes" if facts.now - counted >= wanted else ""
-    )
+    counted, long = begun if fired is None else max(begun, fired), many(trigger.minutes, "minute")
+    return f"there has been talk without a pause for {long}" if facts.now - counted >= wanted else ""
 
 
 def _of_one(wanted: timedelta, fired: datetime | None, facts: Facts) -> str:
@@ -134,10 +132,11 @@ def talk_begun(spoken: Sequence[Spoken], now: datetime) -> datetime | None:
 
 def _activity(trigger: Trigger, facts: Facts) -> str:
     count = len(facts.new)
+    new = f"{many(count, 'message')} since the last run"
     if count >= trigger.messages:
-        return f"{count} messages since the last run"
+        return new
     late = trigger.minutes > 0 and facts.now - facts.since >= timedelta(minutes=trigger.minutes)
-    return f"{trigger.minutes:g} minutes with {count} messages since the last run" if late and count else ""
+    return f"{many(trigger.minutes, 'minute')} with {new}" if late and count else ""
 
 
 def of_metric(trigger: Trigger) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from bot.quoting import estimate_tokens, plain
+from memory.amounts import many
 from memory.messages import Message
 from memory.summaries import ConstellationSummary
 from sources.text import one_line
@@ -142,7 +143,7 @@ def agent_extract(sources: Sequence[Message]) -> Did:
     heard = [message for message in sources if message.role == "user"]
     said = [message for message in sources if message.role == "assistant" and message.text]
     tools = Counter(message.tool_name for message in sources if message.role == "assistant" and message.tool_name)
-    parts = [f"Gave {_many(len(said), 'answer')} to {_many(len(heard), 'message')}{_of(_names(heard))}."]
+    parts = [f"Gave {many(len(said), 'answer')} to {many(len(heard), 'message')}{_of(_names(heard))}."]
     if tools:
         parts.append(f"Used {', '.join(f'{name} ({count})' for name, count in sorted(tools.items()))}.")
     if heard:
@@ -155,8 +156,8 @@ def day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> Happen
     heard = [message for message in sources if message.role == "user"]
     agents = Counter(message.speaker for message in sources if message.role == "assistant")
     where = [places[place] for place in dict.fromkeys(message.place for message in sources) if place in places]
-    parts = [f"{_many(len(heard), 'message')}{_of(_names(heard))}{_in(where)}."]
-    parts += [f"{one_line(name, 40)} gave {_many(count, 'answer')}." for name, count in sorted(agents.items())]
+    parts = [f"{many(len(heard), 'message')}{_of(_names(heard))}{_in(where)}."]
+    parts += [f"{one_line(name, 40)} gave {many(count, 'answer')}." for name, count in sorted(agents.items())]
     ends = heard[:1] + heard[-1:] if len(heard) > 1 else heard
     parts += [f"{word}: {_quote(message)}." for word, message in zip(("First", "Last"), ends, strict=False)]
     return Happened(summary=" ".join(parts)[:2_000])
@@ -180,12 +181,8 @@ def _of(names: Sequence[str]) -> str:
 
 
 def _in(places: Sequence[str]) -> str:
-    more = f" and {len(places) - _NAMED} more places" if len(places) > _NAMED else ""
+    more = f" and {many(len(places) - _NAMED, 'more place')}" if len(places) > _NAMED else ""
     return f" in {', '.join(one_line(place, 40) for place in places[:_NAMED])}{more}" if places else ""
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _quote(message: Message) -> str:

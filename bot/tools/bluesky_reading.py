@@ -15,6 +15,7 @@ from bot.policy import Caution
 from bot.quoting import quotation
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.bluesky import POST, SOURCE
+from memory.amounts import many
 from memory.audience import Trust
 from sources.base import Endpoint
 from sources.bluesky.failures import CallFailed, Refused
@@ -94,7 +95,7 @@ class BlueskyReadTool:
             raise ToolError(f"That cannot be read: {why.message}.") from why
         except CallFailed as why:
             raise ToolError(f"{why.reason}; try later.") from why
-        lines = [*found.lines, *([f"({found.hidden} more are not shown)"] if found.hidden else [])]
+        lines = [*found.lines, *([f"({many(found.hidden, 'more is', 'more are')} not shown)"] if found.hidden else [])]
         text = quotation("Bluesky", "\n".join(lines)) if lines else "Nothing was found on Bluesky."
         return Outcome(text, {"found": found.data, "hidden": found.hidden}, trust=Trust.WEB)
 

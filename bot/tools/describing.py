@@ -1,6 +1,7 @@
 """A block in words for the model that asks about it."""
 
 from bot.turns.context import readers
+from memory.amounts import many
 from memory.block_shares import shares_of
 from memory.blocks import Block
 from memory.clock import to_text
@@ -20,7 +21,7 @@ def description_of(rows: Rows, block: Block) -> str:
         f"block {block.address}: {block.type}{pinned}; you may: {block.access}; "
         f"read by {readers(block.audience)} ({block.audience}); least trusted author: {block.trust.name.lower()}",
         f"what belongs in it: {block.description}",
-        f"{size_of(block)} in {len(block.content.splitlines())} lines; "
+        f"{size_of(block)} in {many(len(block.content.splitlines()), 'line')}; "
         f"changed {to_text(block.updated_at)[:16].replace('T', ' ')} UTC",
     ]
     if made_of := outline(block.schema):

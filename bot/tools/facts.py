@@ -9,6 +9,7 @@ from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.turns.knowing import fact_data, numbered_line
 from memory import facts, sessions
+from memory.amounts import many
 from memory.database import Rows, Tx
 from memory.facts import Category, Fact, Source, Statement, Step
 from memory.ids import FactId
@@ -55,7 +56,7 @@ def _add(tx: Tx, context: ToolContext, said: Statement) -> Outcome:
         raise ToolError("That says too little: write one whole statement.")
     if learned.step is Step.REFUSE:
         raise ToolError(f"The person said otherwise: {found.text}. Ask them; what they say now is learned by itself.")
-    words = "kept" if learned.step is Step.ADD else f"known already, from {found.reinforcements} sessions"
+    words = "kept" if learned.step is Step.ADD else f"known already, from {many(found.reinforcements, 'session')}"
     return Outcome(f"{words}: {numbered_line(found)}", fact_data(found))
 
 

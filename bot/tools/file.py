@@ -14,6 +14,7 @@ from bot.filing import Filing, Located, Matches, Shown
 from bot.policy import Caution
 from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext
+from memory.amounts import many
 from memory.audience import Trust
 from memory.errors import Refused
 from memory.folders.paths import clean
@@ -169,7 +170,10 @@ def _window(place: Located, shown: Shown, *, whole: bool) -> Outcome:
 def _matches(matches: Matches) -> Outcome:
     lines = [f"{each.path}:{each.line.number}: {plain(each.line.shown[:_LINE])}" for each in matches.found]
     skipped = f", {matches.skipped} of them not text" if matches.skipped else ""
-    told = [f"{len(lines)} lines match in {matches.files} files{skipped}", matches.stopped]
+    told = [
+        f"{many(len(lines), 'line matches', 'lines match')} in {many(matches.files, 'file')}{skipped}",
+        matches.stopped,
+    ]
     found = [{"path": each.path, "line": each.line.number, "text": each.line.shown[:_LINE]} for each in matches.found]
     text = _told(told, "\n".join(lines), "your folders")
     trust = Trust.WEB if lines else Trust.SYSTEM

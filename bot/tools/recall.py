@@ -10,6 +10,7 @@ from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.found import entry_data, lines_of, place_data, uses_of
 from memory import agents, archival, inbox
+from memory.amounts import many
 from memory.archival import NewEntry, Origin
 from memory.audience import Trust
 from memory.clock import to_text
@@ -159,7 +160,7 @@ def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
         asking = context.turn.person
         removed = forget_words(tx, deleted.entry, deleted.messages, asking, context.now)
     data = {"id": deleted.entry.id, "content": deleted.entry.content, "messages": removed}
-    text = f"forgotten: {deleted.entry.id}; {removed} messages lost their words with it"
+    text = f"forgotten: {deleted.entry.id}; {many(removed, 'message')} lost the words with it"
     return Outcome(text, data, forgets=arguments.forget_words)
 
 

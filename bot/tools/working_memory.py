@@ -10,6 +10,7 @@ from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.turns.inventory import TOOL, lasting, line
 from memory import working
+from memory.amounts import many
 from memory.audience import Trust
 from memory.clock import to_text
 from memory.database import Tx
@@ -93,7 +94,7 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
     ]
     found = (ranked(fitting, arguments.query) if arguments.query.strip() else fitting)[:_FOUND]
     if not found:
-        return Outcome(f"Nothing fits. Searched: {len(there)} entries under {path}.", {"hits": []})
+        return Outcome(f"Nothing fits. Searched: {many(len(there), 'entry', 'entries')} under {path}.", {"hits": []})
     lines = [f"{line(each, by.now)}: {one_line(each.content, _PREVIEW)}" for each in found]
     trust = min((each.trust for each in found), default=Trust.SYSTEM)
     return Outcome(_quoted(path, _clipped(lines)), {"hits": [each.key for each in found]}, trust=trust)

@@ -8,6 +8,7 @@ from bot.quoting import estimate_tokens, plain
 from bot.turns.results import past
 from memory import agent_messages, messages
 from memory.agents import Agent
+from memory.amounts import many
 from memory.ids import AgentId
 from memory.summaries import Compaction
 
@@ -53,7 +54,7 @@ def beginning(rows: Sequence[messages.Message]) -> int:
 def earlier(compacted: Compaction | None) -> Iterable[Message]:
     """What was said before the conversation in view, in short; the same in every prompt until more is compacted."""
     if compacted is not None and compacted.summary:
-        head = f"[system] Before this, {compacted.messages} messages of this conversation, told in short:"
+        head = f"[system] Before this, {many(compacted.messages, 'message')} of this conversation, told in short:"
         said = plain(compacted.summary)
         yield UserMessage(f'{head}\n<quoted from="a summary of earlier talk here">\n{said}\n</quoted>')
 

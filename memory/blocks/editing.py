@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from memory.amounts import many
 from memory.audience import may_write_down
 from memory.block_log import open_block, save_change
 from memory.blocks.finding import find_block, own_block, visible_blocks
@@ -52,7 +53,9 @@ def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: 
 def _spliced(document: BlockDocument, first: int, last: int, text: str) -> str:
     lines = document.text().splitlines(keepends=True)
     if not 1 <= first <= last <= len(lines):
-        raise Refused(f"lines {first} to {last} are not there: the block has {len(lines)} lines, counted from 1")
+        raise Refused(
+            f"lines {first} to {last} are not there: the block has {many(len(lines), 'line')}, counted from 1"
+        )
     ends = "\n" if text and not text.endswith("\n") and lines[last - 1].endswith("\n") else ""
     return "".join([*lines[: first - 1], text + ends, *lines[last:]])
 

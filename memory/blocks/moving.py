@@ -1,5 +1,6 @@
 """What happens to a block as a whole: in and out of context, pinned, taken away. Its text stays as it is."""
 
+from memory.amounts import many
 from memory.blocks.editing import standing_block
 from memory.blocks.guard import require_yes
 from memory.blocks.records import Author, Block, BlockType
@@ -46,7 +47,7 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
     require_yes(tx, author, block, Operation.PIN, decision)
     most = len(block.content.splitlines())
     if lines and not (1 <= first <= max(most, 1) and lines > 0):
-        raise Refused(f"there is no line {first} to begin with: the block has {most} lines, counted from 1")
+        raise Refused(f"there is no line {first} to begin with: the block has {many(most, 'line')}, counted from 1")
     schema = TextSchema(viewport=Viewport(first=first, lines=min(lines, most)) if lines and most else None)
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
     return block._replace(schema=schema)

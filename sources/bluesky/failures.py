@@ -1,5 +1,6 @@
 """What a call to Bluesky fails with, as types that say what may be done next."""
 
+from memory.amounts import many
 from sources.base import DeliveryFailed, DeliveryUnclear, SourceRefused
 
 SOON = 5.0
@@ -32,7 +33,7 @@ class RateLimited(CallFailed):
     """The server asks to wait so many seconds. Nothing was done."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"Bluesky asks to wait {seconds:.0f} seconds")
+        super().__init__(f"Bluesky asks to wait {many(round(seconds), 'second')}")
         self.seconds = seconds
 
 

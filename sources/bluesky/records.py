@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from memory.amounts import many
 from sources.bluesky.keys import author_of, message_id, moment
 from sources.text import flatten, one_line
 
@@ -237,7 +238,7 @@ def _image_lines(images: Sequence[Image]) -> list[str]:
     lines = [
         f"(image: {image.alt})" if image.alt else "(image without a description)" for image in images[:MOST_IMAGES]
     ]
-    return [*lines, f"(and {len(images) - MOST_IMAGES} more images)"] if len(images) > MOST_IMAGES else lines
+    return [*lines, f"(and {many(len(images) - MOST_IMAGES, 'more image')})"] if len(images) > MOST_IMAGES else lines
 
 
 def _extras(embed: Mapping[str, Any]) -> list[str]:

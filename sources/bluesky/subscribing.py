@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import aiohttp
 import structlog
 
+from memory.amounts import many
 from memory.faults import call_point, outside
 from sources.base import SourceRefused
 from sources.bluesky.failures import CallFailed
@@ -80,7 +81,7 @@ class Subscription:
         """How it stands, for the owner."""
         if not self._settings.jetstream:
             return "no subscription (`jetstream` in [bluesky])"
-        dropped = f", {self._dropped} posts dropped, too many in a minute" if self._dropped else ""
+        dropped = f", {many(self._dropped, 'post')} dropped, too many in a minute" if self._dropped else ""
         return f"subscription: {self.trouble or 'connected'}{dropped}"
 
     # ------------------------------------------------------------------ what waits

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memory.amounts import many
 from sources.bluesky.keys import author_of
 from sources.bluesky.records import Account, Post, account, post
 from sources.text import one_line
@@ -155,8 +156,8 @@ def lines(
     hid = 0
     if thread.cut and parents[:1] == [*thread.parents[:1]]:
         found.append("(earlier posts of the thread cannot be seen)")
-    if len(parents) < len(thread.parents):
-        found.append(f"({len(thread.parents) - len(parents)} earlier posts were shown to you before)")
+    if before := len(thread.parents) - len(parents):
+        found.append(f"({many(before, 'earlier post was', 'earlier posts were')} shown to you before)")
     for each in parents:
         if hidden(each):
             hid += 1
@@ -169,7 +170,7 @@ def lines(
     if below:
         found += ["after the newest post:", *below]
     if hid := hid + more + more_beside:
-        found.append(f"({hid} posts are not shown)")
+        found.append(f"({many(hid, 'post is', 'posts are')} not shown)")
     return tuple(found if len(found) <= _MOST_LINES else [found[0], "(…)", *found[-_MOST_LINES:]])
 
 

@@ -89,7 +89,7 @@ async def test_when_no_relation_fits_the_entries_are_looked_at_again(tmp_path: P
     async with ground(tmp_path, otherwise=passes(triples=wrong), graph=True) as g:
         await g.keep("Ann works at the Blue Bakery")
         await g.run()
-        assert "1 entries were left out of the graph: no relation of the answer fitted" in await g.report()
+        assert "1 entry was left out of the graph: no relation of the answer fitted" in await g.report()
         asked = len(g.model.requests)
         await g.run()
         assert len(g.model.requests) > asked

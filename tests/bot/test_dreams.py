@@ -236,7 +236,7 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
 
 
 HOSTILE = {
-    "names what it was not shown": (answers(retire=["e1", "e99"]), "ids that it was not shown"),
+    "names what it was not shown": (answers(retire=["e1", "e99"]), "that it was not shown"),
     "names an entry twice": (answers(retire=["e1", "e1"]), "more than once"),
     "gives garbage": (Answer("Sure! I deleted everything.", (), Usage(), MODEL), "no JSON"),
     "gives another form": (answers(toDelete=["e1"]), "did not fit its form"),

@@ -206,7 +206,7 @@ async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
         numbers = await said(file, "one", "two", "three", "poison")
         await until(file, lambda: _refused(file))
         assert await embedded(file) == set(numbers[:3])
-        assert "1 rows refused" in await words(made, file)
+        assert "1 row refused" in await words(made, file)
 
 
 async def _refused(file: Database) -> bool:

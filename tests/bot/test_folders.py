@@ -38,7 +38,7 @@ def test_a_directory_becomes_a_folder_that_an_agent_has(here: Here, tmp_path: Pa
     ]
     expected = {"folder": "papers", "files": 1, "waiting": 0, "changed": 1, "removed": 0, "finished": True}
     assert given(here, "index papers") == expected
-    assert here("folder index papers").stdout == "papers is indexed: 1 files, 0 of them new or changed; 0 are gone.\n"
+    assert here("folder index papers").stdout == "papers is indexed: 1 file, 0 of them new or changed; 0 are gone.\n"
     (listed,) = given(here, "list")
     assert (listed["agents"], listed["files"], listed["passages"], listed["text"]) == ("Carina (read)", 1, 1, "trips")
     (shown,) = given(here, "show papers")

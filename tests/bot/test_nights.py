@@ -132,7 +132,7 @@ async def test_what_was_done_at_night_is_told_with_why(tmp_path: Path) -> None:
         (turn,) = await at.nights.report(OLGAS, "2026-11-22")
         assert (turn["agent"], turn["group"]) == ("Bee", "Night")
         assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
-        assert turn["wrote"][0] == "in block notes (1 changes): Tuesday: lost track twice."
+        assert turn["wrote"][0] == "in block notes (1 change): Tuesday: lost track twice."
         assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
         at.house.service.clock.now = NOON.replace(day=23, hour=9)
         assert await at.nights.report(OLGAS) == [turn], "last night"

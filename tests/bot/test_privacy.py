@@ -237,7 +237,7 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(tmp_path: 
         assert (left[copy.name]["copy"], left["carina.db"]["tables"]) == (True, {"agents": 1})
         assert [each["file"].rpartition("/")[2] for each in receipt["copies"]] == [copy.name]
         text = "\n".join(receipt_lines(receipt))
-        assert "1 rows of agents" in text
+        assert "1 row of agents" in text
         assert f"{copy.name} (" in text
         assert "found in 2 of them" in text
 

@@ -120,13 +120,15 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
         assert "is paused" in paused.text
         refused(await t.olga.command("source pause", {"source": "discord"}), "paused since")
         await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
-        assert "paused since" in (await t.olga.command("source list")).text
+        assert f"UTC by <@{t.olga.id}>: nothing there" in (await t.olga.command("source list")).text
         assert "paused since" in (await t.olga.command("status")).text
         await t.service.stop()
         await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
         await t.service.start()
         _, out, _ = await run("status")
         assert "paused since" in out
+        _, out, _ = await run("source", "list", "--json")
+        assert "UTC by the owner: nothing there" in out
         code, out, _ = await run("chat", "--once", "hello from the terminal")
         assert code == 0
         code, _, error = await run("source", "pause", "terminal")

@@ -184,8 +184,8 @@ async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str)
         night = str(nights[0][0])
         _, out, _ = await t.service.run("summary", "night", night, "--json")
         (turn,) = json.loads(out)
-        assert turn["wrote"] == ["in block notes (1 changes): The fence matters."]
-        assert turn["why"] == ["sync (medium priority): 1 messages since the last run"]
+        assert turn["wrote"] == ["in block notes (1 change): The fence matters."]
+        assert turn["why"] == ["sync (medium priority): 1 message since the last run"]
         assert "The fence matters" not in (await t.ana.command("summary night", {"night": night}, t.general)).text
         refused(await t.ana.command("summary undo-night", {"night": night}, t.general), "Only an admin may take back")
         code, out, _ = await t.service.run("summary", "undo-night", night, "--json")

@@ -83,7 +83,7 @@ def test_an_excluded_word_vacates_above_and_hides_beside() -> None:
     shown = lines(beside, ME, lambda one: "secret" in one.text)
     assert any("open" in line for line in shown)
     assert not any("secret" in line for line in shown)
-    assert shown[-1] == "(1 posts are not shown)"
+    assert shown[-1] == "(1 post is not shown)"
 
 
 def test_what_speaks_to_us_is_answered_and_nothing_else() -> None:

@@ -146,7 +146,7 @@ async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Ground)
     here.mention("and you?", here.bob, reply_to=hidden, quotes=began)
     await here.look(source)
     (heard,) = [each for each in here.heard if each.answer]
-    assert heard.background == ("Ana: the first of all", "you: our word", "(1 posts are not shown)")
+    assert heard.background == ("Ana: the first of all", "you: our word", "(1 post is not shown)")
     assert heard.quoted is None
     assert [block.label for block in heard.blocks] == [f"bluesky_thread:{began.uri}", f"bluesky_user:{here.bob.did}"]
 
