@@ -179,9 +179,11 @@ def get(rows: Rows, identifier: RequestId) -> Request | None:
     return None if row is None else _request(row)
 
 
-def every(rows: Rows) -> list[Request]:
-    """Every request, whatever became of it. For the broker, as above."""
-    return [_request(row) for row in rows.all("SELECT * FROM permission_requests ORDER BY id")]
+def asking(rows: Rows, identities: Iterable[str]) -> list[Request]:
+    """Every request that one of these is an approver of, whatever became of it."""
+    sql = """SELECT * FROM permission_requests WHERE EXISTS (SELECT 1 FROM json_each(approvers)
+             WHERE value IN (SELECT value FROM json_each(?))) ORDER BY id"""
+    return [_request(row) for row in rows.all(sql, (json.dumps(list(identities)),))]
 
 
 def code(identifier: int, among: Iterable[int] = ()) -> str:

@@ -101,7 +101,7 @@ class Approvals:
             exact = requests.get(tx, RequestId(int(code))) if code and int(code) <= _LARGEST else None
             if exact is not None:
                 return self.broker.answer(tx, exact.id, who, verdict, now)
-            own = [each for each in requests.every(tx) if requests.may_answer(each, who.identities)]
+            own = requests.asking(tx, who.identities)
             meant = [each for each in own if len(code) >= requests.SHORTEST and str(each.id).endswith(code)]
             if len(meant) == 1:
                 return self.broker.answer(tx, meant[0].id, who, verdict, now)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from memory.amounts import many
 from memory.block_history import Done
 from memory.changes import Change, Deed, Step, Writer, played
 from memory.clock import to_text
@@ -104,7 +105,7 @@ def done_text(name: str, done: Mapping[str, Any]) -> str:
     """The same in words."""
     changes = done["changes"]
     what = f" Taken back: {'change' if len(changes) == 1 else 'changes'} {_numbers(changes)}." if changes else ""
-    counts = f" {done['removed']:,} characters went, {done['restored']:,} came back."
+    counts = f" {many(done['removed'], 'character')} went, {done['restored']:,} came back."
     lines = [f"Block {name} is at version {done['version']} now.{what}{counts if changes else ''}"]
     lost, gone = done["not_restored"], done["gone_already"]
     if lost:
