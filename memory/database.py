@@ -21,6 +21,7 @@ import aiosqlite
 from memory.distances import NATIVE, PYTHON, Distances, provide
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, faults
+from memory.kept import Kept
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -126,33 +127,6 @@ class Rows:
         return self._raw.execute(sql, parameters).fetchone()
 
 
-class Kept:
-    """What units of work keep in memory for later units of the same file, one object of a class.
-
-    It is always as the file is. Only units touch it, so it belongs to the writer's thread, and it is emptied whenever
-    it might differ from the file: at every rollback, be it of one unit or of a whole group; when another connection
-    has committed; and when `Database.maintain` gave the connection away.
-    """
-
-    def __init__(self) -> None:
-        self._objects: dict[type, Any] = {}
-        self._version: int | None = None
-        self.level = ""  # how much of a commit SQLite waits for, as the connection was told last
-
-    def of(self, kind: type[K]) -> K:
-        """The object of that class, made now if there is none."""
-        return cast("K", self._objects.get(kind) or self._objects.setdefault(kind, kind()))
-
-    def clear(self) -> None:
-        self._objects.clear()
-
-    def at_version(self, version: int) -> None:
-        """Forget everything if this is not the `data_version` of the last time: another connection has committed."""
-        if version != self._version:
-            self._objects.clear()
-            self._version = version
-
-
 class Tx(Rows):
     """Reading and writing inside one unit of work."""
 
@@ -194,6 +168,17 @@ class _Thread(aiosqlite.Connection):
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         execute: Any = self._execute
         return cast("T", await execute(function, self._conn, *arguments))
+
+    async def __aenter__(self) -> "_Thread":
+        """With its connection. A cancelled opener waits for it: the thread would report to a loop that is closed."""
+        opening = asyncio.ensure_future(super().__aenter__())
+        try:
+            await _ended(opening)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        opening.result()
+        return self
 
 
 def _open_thread(path: Path, *, read_only: bool) -> _Thread:
@@ -299,7 +284,7 @@ class Database:
         async with AsyncExitStack() as stack:
             writer = await stack.enter_async_context(_open_thread(path, read_only=False))
             readers = [await stack.enter_async_context(_open_thread(path, read_only=True)) for _ in range(_READERS)]
-            database = cls(path, cast("_Thread", writer), cast("list[_Thread]", readers))
+            database = cls(path, writer, readers)
             flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
             try:
                 yield database
@@ -378,7 +363,7 @@ class Database:
             _settle(unit, result)
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
+async def _ended(task: asyncio.Task[Any]) -> None:
     """Wait for a task to end, however often the waiting one is cancelled meanwhile."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

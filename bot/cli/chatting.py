@@ -5,10 +5,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 
@@ -29,7 +29,10 @@ from sources.terminal import Said, from_data
 _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0
 _BETWEEN_SECONDS = 20.0  # that a service may take to begin or to end
+_SAYING_SECONDS = 2.0  # that a line which is being passed on still has when a signal ends the chat
 _SIGN = "> "  # what asks for a line; only what every terminal can show
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Line:
     """A way to the service: what is shown, and how to say something."""
 
     shown: AsyncGenerator[dict[str, Any], None]
-    say: Callable[[str], Awaitable[dict[str, Any]]]
+    say: Callable[[str], Coroutine[Any, Any, dict[str, Any]]]
 
 
 @asynccontextmanager
@@ -78,11 +81,58 @@ async def _own_service(config: Config) -> AsyncIterator[App]:
             await service
 
 
+class _Stop:
+    """How a signal ends a chat: by calling it off while it begins, later by an event that whoever waits looks at."""
+
+    def __init__(self, *signals: signal.Signals) -> None:
+        self.wanted = asyncio.Event()
+        self._beginning = asyncio.current_task()
+        with suppress(NotImplementedError):  # platforms without signal handlers in the loop end by KeyboardInterrupt
+            for each in signals:
+                asyncio.get_running_loop().add_signal_handler(each, self._come)
+
+    def begun(self) -> None:
+        """From now on nothing is cancelled: a line that is being said is said to its end."""
+        self._beginning = None
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """What is inside may be called off, and is then over in good order."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.wanted.is_set():
+                raise
+
+    async def before(self, coming: Coroutine[Any, Any, T], grace: float = 0.0) -> T | None:
+        """What comes; None where the signal comes first and so many seconds do not suffice either."""
+        waited = asyncio.create_task(coming)
+        wanted = asyncio.create_task(self.wanted.wait())
+        try:
+            await asyncio.wait((waited, wanted), return_when=asyncio.FIRST_COMPLETED)
+            if grace and not waited.done():
+                await asyncio.wait((waited,), timeout=grace)
+            return waited.result() if waited.done() else None
+        finally:
+            waited.cancel()
+            wanted.cancel()
+
+    def _come(self) -> None:
+        self.wanted.set()
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._beginning = None
+
+
 async def once(config: Config, text: str) -> None:
     """Say one thing, print the answer. Raises UserError when none comes, CallError for what cannot be said."""
     match understood(text):
         case Say(text):
-            await _answered(config, text)
+            stop = _Stop(signal.SIGTERM)
+            with stop.heeded():
+                await _answered(config, text)
+            if stop.wanted.is_set():
+                raise UserError("stopped before the answer came; `carina inbox list` shows how the message stands")
         case Help():
             ChatView(Console()).note(HELP)
         case Refused(words):
@@ -156,39 +206,42 @@ class _Answered:
 
 
 async def interactive(config: Config) -> None:
-    """Pass lines on until the input ends; piped lines wait for the answer to the one before."""
+    """Pass lines on until the input or a signal ends the chat; piped lines wait for the answer to the one before."""
     console = Console(highlight=False, no_color=config.no_color or None)
     view = ChatView(console, _SIGN if streams.typed() else "")
     history = config.terminal.history if console.is_terminal else 0
-    async with connect(config, history) as line:
-        await _converse(line, view, config)
+    stop = _Stop(signal.SIGINT, signal.SIGTERM)
+    with stop.heeded():
+        async with connect(config, history) as line:
+            await _converse(line, view, config, stop)
 
 
-async def _converse(line: Line, view: ChatView, config: Config) -> None:
+async def _converse(line: Line, view: ChatView, config: Config, stop: _Stop) -> None:
     async with asyncio.TaskGroup() as tasks:
         answered, listening = _Answered(), asyncio.Event()
         showing = tasks.create_task(_show(line, view, answered, listening), name="chat view")
         await listening.wait()
+        stop.begun()
         view.greet(_greeting(config))
         view.ask()
         try:
-            await _pass_lines(line, view, None if streams.typed() else answered)
+            await _pass_lines(line, view, None if streams.typed() else answered, stop)
         finally:
             showing.cancel()
             view.close()  # also after an error: a spinner hides the cursor
 
 
-async def _pass_lines(line: Line, view: ChatView, answered: _Answered | None) -> None:
-    """Say line after line; with `answered` not before the one before was answered."""
+async def _pass_lines(line: Line, view: ChatView, answered: _Answered | None, stop: _Stop) -> None:
+    """Say line after line until the signal to stop; with `answered` not before the one before was answered."""
     lines = _read_lines()
-    while (text := await lines.get()) is not _END:
+    while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
         view.typed()
         if not text.strip():
             view.ask()
             continue
         match understood(text.rstrip("\n")):
             case Say(said):
-                await _pass_on(said, line, view, answered)
+                await _pass_on(said, line, view, answered, stop)
             case Help():
                 view.note(HELP)
                 view.ask()
@@ -199,14 +252,17 @@ async def _pass_lines(line: Line, view: ChatView, answered: _Answered | None) ->
                 return
 
 
-async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered | None) -> None:
-    done = await line.say(text)
+async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered | None, stop: _Stop) -> None:
+    done = await stop.before(line.say(text), _SAYING_SECONDS)
+    if done is None:
+        view.note("Stopped before the last line was taken; `carina inbox list` shows whether it arrived.")
+        return
     if answer := done.get("answer"):
         view.show(Said("", answer))
     if answer and not done["goes_on"]:
         view.ask()
     elif answered is not None:
-        await answered.wait(done.get("request") or done["id"])
+        await stop.before(answered.wait(done.get("request") or done["id"]))
 
 
 def _read_lines() -> asyncio.Queue[str]:
@@ -221,8 +277,6 @@ def _read_lines() -> asyncio.Queue[str]:
             loop.call_soon_threadsafe(lines.put_nowait, _END)
 
     threading.Thread(target=read, name="standard input", daemon=True).start()
-    with suppress(NotImplementedError):  # platforms without signal handlers in the loop end by KeyboardInterrupt
-        loop.add_signal_handler(signal.SIGINT, lines.put_nowait, _END)
     return lines
 
 

@@ -1,13 +1,9 @@
 """The command line from outside: exit codes, what stands on which stream, and a chat on a real terminal."""
 
 import json
-import os
-import pty
 import re
-import select
 import subprocess
 import sys
-import time
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -15,14 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.prompt import HELP
-
-ROOT = Path(__file__).parents[2]
-START_SECONDS = 40.0
-
-
-def environment(folder: Path, **more: str) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **more}
+from tests.bot.terminals import ROOT, START_SECONDS, Terminal, environment
 
 
 def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
@@ -291,59 +280,6 @@ def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path
 
 
 # -------------------------------------------------------------------------------------------- on a real terminal
-
-
-class Terminal:
-    """A command with a terminal around it."""
-
-    def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
-        self._ours, theirs = pty.openpty()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bot", *arguments],
-            env=environment(folder, TERM="xterm", **more),
-            cwd=folder,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
-        os.close(theirs)
-        self.text = ""
-
-    def until(self, pattern: str) -> str:
-        """What was written since the last time, up to the pattern and with it."""
-        end = time.monotonic() + START_SECONDS
-        while (found := re.search(pattern, self.text, re.DOTALL)) is None:
-            assert time.monotonic() < end, f"no {pattern!r} in {self.text!r}"
-            self._read(0.2)
-        before, self.text = self.text[: found.end()], self.text[found.end() :]
-        return before
-
-    def type(self, text: str) -> None:
-        os.write(self._ours, text.encode())
-
-    def ended(self) -> int:
-        """Wait for its end; gives the exit code."""
-        code = self._process.wait(START_SECONDS)
-        self._read(0)
-        return code
-
-    def close(self) -> None:
-        """End it if it still runs."""
-        self._process.kill()
-        self._process.wait(START_SECONDS)
-        os.close(self._ours)
-
-    def _read(self, seconds: float) -> None:
-        while select.select([self._ours], [], [], seconds)[0]:
-            try:
-                data = os.read(self._ours, 65_536)
-            except OSError:  # the other end is closed
-                return
-            if not data:
-                return
-            self.text += data.decode("utf-8", "replace")
-            seconds = 0
 
 
 def test_a_chat_on_a_terminal_asks_with_a_sign_and_draws_markdown(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from bot.config import load_config
 from bot.errors import UserError
 from memory.folder import DataFolder
 from tests.bot.commanding import Here, front_door
-from tests.bot.test_cli import carina, environment
+from tests.bot.terminals import environment
+from tests.bot.test_cli import carina
 from tests.bot.test_cli_files import begin
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from bot.cli.chatting import Line, _Answered, _pass_on
+from bot.cli.chatting import Line, _Answered, _pass_on, _Stop
 from sources.screen import ChatView
-from tests.bot.test_cli import carina, environment
+from tests.bot.terminals import environment
+from tests.bot.test_cli import carina
 
 
 def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ async def test_a_piped_line_is_not_over_with_the_end_of_other_work() -> None:
         return {"id": "mine"}
 
     async def pass_on() -> None:
-        await _pass_on("hello", Line(nothing(), say), ChatView(Console()), answered)
+        await _pass_on("hello", Line(nothing(), say), ChatView(Console()), answered, _Stop())
         ended.set()
 
     passing = asyncio.create_task(pass_on())

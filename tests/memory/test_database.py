@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.database import Database, Row, Rows, Tx, as_dict, connect, driver
+from memory.database import Connection, Database, Row, Rows, Tx, as_dict, connect, driver
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import commit_point
 
@@ -244,6 +244,33 @@ async def test_a_writer_that_is_cancelled_itself_commits_nothing_twice(path: Pat
         await asyncio.wait(units, timeout=5)
         assert all(unit.done() for unit in units)
     assert stored(path) == ["run 1"]
+
+
+async def test_who_is_cancelled_while_a_file_opens_leaves_no_thread_behind(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, go_on = threading.Event(), threading.Event()
+
+    def slowly(path: Path, *, read_only: bool) -> Connection:
+        opening.set()
+        go_on.wait(10)
+        return connect(path, read_only=read_only)
+
+    monkeypatch.setattr("memory.database.connect", slowly)
+    before = set(threading.enumerate())
+    context = Database.open(path)
+    entering = asyncio.create_task(context.__aenter__())
+    await asyncio.to_thread(opening.wait, 10)
+    entering.cancel()
+    await asyncio.sleep(0.05)
+    assert not entering.done(), "the thread would report to nobody"
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await entering
+    for thread in set(threading.enumerate()) - before:
+        if "asyncio" not in thread.name:
+            await asyncio.to_thread(thread.join, 10)
+            assert not thread.is_alive()
 
 
 async def test_a_file_that_another_program_holds_is_busy_and_works_again_later(

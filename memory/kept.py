@@ -1,0 +1,36 @@
+"""What is kept in memory of one file, for as long as it is sure to be as the file is."""
+
+from typing import Any, TypeVar, cast
+
+K = TypeVar("K")
+
+
+class Kept:
+    """What units of work keep in memory for later units of the same file, one object of a class.
+
+    It is always as the file is. Only units touch it, so it belongs to the writer's thread, and it is emptied whenever
+    it might differ from the file: at every rollback, be it of one unit or of a whole group; when another connection
+    has committed; and when `Database.maintain` gave the connection away.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[type, Any] = {}
+        self._version: int | None = None
+        self.level = ""
+        """How much of a commit SQLite waits for, as the connection was told last."""
+
+    def of(self, kind: type[K]) -> K:
+        """The object of that class, made now if there is none."""
+        found = self._objects.get(kind)
+        if found is None:
+            found = self._objects[kind] = kind()
+        return cast("K", found)
+
+    def clear(self) -> None:
+        self._objects.clear()
+
+    def at_version(self, version: int) -> None:
+        """Forget everything if this is not the `data_version` of the last time: another connection has committed."""
+        if version != self._version:
+            self._objects.clear()
+            self._version = version
