@@ -69,7 +69,7 @@ from memory.ids import ConstellationId, PersonId, PlaceId
 from sources.base import Endpoint, Front
 from sources.terminal import PERSON, PLACE, SOURCE, Journal, TerminalEndpoint, TerminalSource
 
-_DRAIN_SECONDS = 8.0  # whoever stops a container kills it after ten
+_END_SECONDS = 6.0  # for all that is under way together; then all is closed, and a container is killed after ten
 _OPEN_CONSTELLATIONS = 64
 _SETTLE_SECONDS = 5.0  # for what was heard before somebody is erased to be stored
 
@@ -121,7 +121,8 @@ class App:
                     await until()
                 for front in self.fronts:
                     front.pause()
-                await self.router.drain(_DRAIN_SECONDS)
+                ending = self.router.drain(_END_SECONDS), *(front.finish(_END_SECONDS) for front in self.fronts)
+                await asyncio.gather(*ending)
                 for task in listening:
                     task.cancel()
                 self.router.stop()

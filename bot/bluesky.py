@@ -53,7 +53,7 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
         return source.direct.words, source.subscription.words
 
     account = Account(config, source.session, lambda: _words(source), more, counts)
-    return Front(source, source.endpoint, source.pause, account.handlers())
+    return Front(source, source.endpoint, source.pause, handlers=account.handlers())
 
 
 @dataclass(frozen=True)

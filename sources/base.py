@@ -5,7 +5,7 @@ of arrival and before it awaits anything. An *endpoint* delivers one `Delivery` 
 errors; neither retries: the outbox does, in one place.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -305,12 +305,20 @@ def _nothing() -> None:
     """For a source that needs no pausing."""
 
 
+async def _at_once(_seconds: float) -> None:
+    """For a source where nobody waits for anything but what turns say."""
+
+
 @dataclass(frozen=True)
 class Front:
-    """A source with the endpoint that speaks for it; `pause` makes the source deaf while the endpoint still speaks."""
+    """A source with the endpoint that speaks for it; `pause` makes the source deaf while the endpoint still speaks.
+
+    `finish` lets whatever else people wait for there come to its end, for so many seconds at most, and raises nothing.
+    """
 
     source: Source
     endpoint: Endpoint
     pause: Callable[[], None] = _nothing
+    finish: Callable[[float], Awaitable[None]] = _at_once
     handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """What the owner can ask it by command, by the names that the control socket knows."""

@@ -90,7 +90,7 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
     source = DiscordSource(settings, wiring)
     steering.resumed["discord"] = source.read_back
     desk.front_states["discord"] = lambda: "; ".join(filter(None, (_words(source.status), steering.state("discord"))))
-    return Front(source, source.endpoint, source.pause)
+    return Front(source, source.endpoint, source.pause, source.finish)
 
 
 def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:

@@ -23,6 +23,10 @@ SYNC_SECONDS = 30.0
 RATE_LIMIT_SECONDS = 30.0
 """The longest rate limit that is waited for; a longer one is the outbox's business."""
 
+TELLING_SECONDS = 1.0
+UNFINISHED = "I am being stopped and could not finish this; part of it may be done. Look when I am back, and try again."
+NOT_BEGUN = "I am being stopped, so nothing was done; try again when I am back."
+
 Tree: TypeAlias = app_commands.CommandTree[Any]
 Install: TypeAlias = Callable[[Tree], None]
 """Puts commands, menus and persistent components (by `tree.client`) in place, before the connection is made."""
@@ -102,13 +106,14 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
     return wanted
 
 
-class _Tree(app_commands.CommandTree[Any]):
+class OwnTree(app_commands.CommandTree[Any]):
     """Commands that not everybody may give."""
 
     def __init__(self, client: discord.Client, **options: Any) -> None:
         super().__init__(client, **options)
         self.own: Commands | None = None
-        self._answering: set[asyncio.Task[Any]] = set()
+        self._answering: dict[asyncio.Task[Any], discord.Interaction[Any]] = {}
+        self._ending = False
 
     def cleaned(self, said: str) -> str:
         """Words of an answer, without secrets."""
@@ -119,14 +124,29 @@ class _Tree(app_commands.CommandTree[Any]):
         if self._answering:
             await asyncio.wait(self._answering, timeout=seconds)
 
+    async def finish(self, seconds: float) -> None:
+        """Wait like that; who has no answer then is told that none comes, as is whoever asks from now on."""
+        await self.answered(max(seconds - TELLING_SECONDS, 0))
+        self._ending = True
+        unanswered = dict(self._answering)
+        for task in unanswered:
+            task.cancel()
+        waiting = [each for each in unanswered.values() if each.type is not discord.InteractionType.autocomplete]
+        telling = [asyncio.create_task(_tell(each, UNFINISHED)) for each in waiting]
+        if telling:
+            log.warning("commands_cut_off", count=len(telling))
+            _told, late = await asyncio.wait(telling, timeout=TELLING_SECONDS)
+            for task in late:
+                task.cancel()
+
     async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
         """Asked before every command, menu and suggestion, and by whoever hears buttons and forms."""
         if (task := asyncio.current_task()) is not None:
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+            self._answering[task] = interaction
+            task.add_done_callback(lambda done: self._answering.pop(done, None))
         if self.own is None:
             return True
-        if not (words := self.own.barred(interaction)):
+        if not (words := NOT_BEGUN if self._ending else self.own.barred(interaction)):
             interaction.data = self.own.cleaned(interaction.data)
             return True
         try:
@@ -145,18 +165,23 @@ class _Tree(app_commands.CommandTree[Any]):
         else:
             await super().on_error(interaction, error)
             text = "That went wrong, and why is in my log: whoever runs me can look there."
-        try:
-            if interaction.response.is_done():
-                await interaction.followup.send(text, ephemeral=True)
-            else:
-                await interaction.response.send_message(text, ephemeral=True)
-        except REFUSED as why:
-            log.warning("interaction_unanswered", reason=str(why))
+        await _tell(interaction, text)
 
 
-def plant(client: discord.Client, commands: Commands | None) -> _Tree:
+async def _tell(interaction: discord.Interaction[Any], text: str) -> None:
+    """Answer in words that only they see, whether or not something was answered before; failing is only logged."""
+    try:
+        if interaction.response.is_done():
+            await interaction.followup.send(text, ephemeral=True)
+        else:
+            await interaction.response.send_message(text, ephemeral=True)
+    except REFUSED as why:
+        log.warning("interaction_unanswered", reason=str(why))
+
+
+def plant(client: discord.Client, commands: Commands | None) -> OwnTree:
     """The tree of commands, usable in guilds, direct messages and where a person installed the bot."""
-    tree = _Tree(
+    tree = OwnTree(
         client,
         allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=True),
         allowed_installs=app_commands.AppInstallationType(guild=True, user=True),

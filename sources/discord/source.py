@@ -14,7 +14,7 @@ from memory.clock import Clock, utc_now
 from memory.faults import call_point, outside
 from memory.ids import PersonId, PlaceId
 from sources.base import Deliver, Notification, Speaker
-from sources.discord.client import Commands, PlainClient, ShardedClient, make_client
+from sources.discord.client import Commands, OwnTree, PlainClient, ShardedClient, make_client
 from sources.discord.errors import GatewayRefused, MissingIntent, WrongToken
 from sources.discord.lanes import Lanes
 from sources.discord.link import REFUSED, Link
@@ -33,9 +33,9 @@ PRESENCE = call_point("discord.presence")
 
 LOGIN_SECONDS = 60.0
 PRESENCE_SECONDS = 10.0
-CLOSE_SECONDS = 5.0
+CLOSE_SECONDS = 2.0
 ANSWER_SECONDS = 10.0
-"""How long an end waits for commands that are being answered; cut off they look busy for a quarter of an hour."""
+"""How long a connection that ends while the service goes on waits for commands that are being answered over it."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 PRIVILEGED = frozenset({"members", "message_content"})
 WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
@@ -117,7 +117,8 @@ class DiscordSource:
         self._link.withheld, self._link.knocks, self._link.deaf = wiring.withheld, wiring.knocks, wiring.deaf
         self._standing = _Standing(sharded=settings.sharded)
         self._lanes: Lanes | None = None
-        self._paused = False
+        self._paused = self._finished = False
+        self._tree: OwnTree | None = None
         self._read_back: Callable[[], None] | None = None
         self.endpoint = DiscordEndpoint(settings, self._link)
 
@@ -143,6 +144,15 @@ class DiscordSource:
     def pause(self) -> None:
         """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read back at the next start."""
         self._paused = True
+
+    async def finish(self, seconds: float) -> None:
+        """Let commands that are being answered come to their end, for so many seconds at most.
+
+        Cut off without a word they would look busy for a quarter of an hour, so those people are told.
+        """
+        self._finished = True
+        if self._tree is not None:
+            await self._tree.finish(seconds)
 
     def read_back(self) -> None:
         """Hear what was said while nothing was to be heard, as after a restart; unconnected, that comes by itself."""
@@ -200,7 +210,7 @@ class DiscordSource:
                 self._link.shut()
                 for task in tasks:
                     task.cancel()
-                await _close(client, fetcher)
+                await _close(client, fetcher, 0.0 if self._finished else ANSWER_SECONDS)
 
     def _assemble(
         self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], fetcher: Fetcher, deliver: Deliver
@@ -219,6 +229,7 @@ class DiscordSource:
             left_out=self._standing.missing,
             sharded=self._standing.sharded,
         )
+        self._tree = client.tree
         lookout = Lookout(client, self._link, self._settings)
         equipment = Equipment(self._settings, self._link, lanes, lookout, fetcher, deliver, self._wiring.clock)
         ears = Ears(equipment)
@@ -319,8 +330,8 @@ def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:
     return PRIVILEGED - granted
 
 
-async def _close(client: PlainClient | ShardedClient, fetcher: Fetcher) -> None:
-    await client.tree.answered(ANSWER_SECONDS)
+async def _close(client: PlainClient | ShardedClient, fetcher: Fetcher, answering: float) -> None:
+    await client.tree.answered(answering)
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()

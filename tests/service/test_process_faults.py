@@ -3,11 +3,12 @@
 import asyncio
 import json
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.service.towns import Town, town
+from tests.service.towns import Town, town, until
 from tests.wire.model import Answer, Hang, Slow
 
 
@@ -170,6 +171,38 @@ async def test_sigterm_lets_a_turn_that_is_nearly_done_come_to_its_end(tmp_path:
         assert texts in ([], ["in time"])
         assert [message.text for message in t.general.from_bot] == ["in time"]
         assert len(t.model.requests) == 1
+
+
+async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_is_killed(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        t.model.script(Hang())
+        await t.service.start()
+        await t.ana.say(t.general, "<@bot> hello")
+        await t.model.wait_for(1)
+        hanging = t.server.faults.hang("POST", "/webhooks/*")
+        asking = asyncio.create_task(t.olga.command("status"))
+        await until(lambda: hanging.hits > 0)
+        began = time.monotonic()
+        t.service.terminate()
+        answered = await asking
+        assert "I am being stopped and could not finish this; part of it may be done." in answered.text
+        assert answered.ephemeral
+        late = await t.ana.command("help")
+        assert late.failed or late.text == "I am being stopped, so nothing was done; try again when I am back."
+        assert await t.service.ended(10) == 0
+        assert time.monotonic() - began < 9
+
+
+async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        await t.service.start()
+        t.server.faults.delay("POST", "/webhooks/*", 2, times=1)
+        asking = asyncio.create_task(t.olga.command("status"))
+        await until(lambda: bool(t.server.faults.rules[0].hits))
+        t.service.terminate()
+        assert "being stopped" not in (await asking).text
+        assert (await asking).text
+        assert await t.service.ended(9) == 0
 
 
 async def test_sigterm_while_it_still_connects_ends_it(tmp_path: Path) -> None:
