@@ -35,13 +35,15 @@ class Terms:
     """How people are asked.
 
     `chain` are the places where owner and admins are asked: the first, and what is tried when it takes no
-    message. `private` gives the place where one person is spoken to alone.
+    message. `private` gives the place where one person is spoken to alone. `others` are the places of those who are
+    not in the first: asked as well when it takes more than one yes.
     """
 
     people: People
     chain: tuple[PlaceId, ...]
     private: Callable[[PersonId], PlaceId]
     expires: timedelta = timedelta(hours=24)
+    others: tuple[PlaceId, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,11 @@ class Broker:
         else:
             chain = self.terms.chain
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
-        _queue_card(tx, request, cards.card(request, origin, may_read=may_read), chain, now)
+        shown = cards.card(request, origin, may_read=may_read)
+        outbox.add(tx, cards.row(request, shown, chain), now)
+        if chain is self.terms.chain and request.quorum > 1:
+            for place in self.terms.others:
+                outbox.add(tx, cards.row(request, shown, (place,)), now)
 
     def _show(
         self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None, *, away: bool = False
@@ -325,7 +331,9 @@ class Broker:
         if rest := tuple(map(PlaceId, row.detail["else"])):
             _note(tx, request, "passed on", now, detail=f"{place_source(row.place)} took no message")
             files = row.detail.get("files") or [["", ""]]
-            _queue_card(tx, request, cards.Card(row.content, files[0][1]), rest, now)
+            outbox.add(tx, cards.row(request, cards.Card(row.content, files[0][1]), rest), now)
+        elif any(each.id != row.id and _may_be_seen(each) for each in outbox.of_prefix(tx, f"card/{request.id}/")):
+            _note(tx, request, "not reached", now, detail=f"{place_source(row.place)} took no message")
         else:
             self._close(tx, request, "unreachable", now, words=f"nobody could be asked: {reason}")
         return True
@@ -359,26 +367,9 @@ def _answered(rows: Rows, request: Request) -> messages.Message | None:
     return next((row for row in reversed(heard) if row.role == "user" and row.deleted_at is None), None)
 
 
-def _queue_card(tx: Tx, request: Request, shown: cards.Card, chain: tuple[PlaceId, ...], now: datetime) -> None:
-    """Show a card in the first of these places; the others are for when that one takes no message."""
-    place, *rest = chain
-    detail: dict[str, Any] = {
-        "card": {"request": request.id, "offers": list(cards.offers(request))},
-        "else": rest,
-    }
-    if shown.arguments:
-        detail["files"] = [[f"request-{request.id}.json", shown.arguments]]
-    row = outbox.NewRow(
-        key=f"card/{request.id}/{place}",
-        place=place,
-        source=place_source(place),
-        content=shown.text,
-        audience=request.hearers.audience,
-        person=request.person,
-        agent=request.agent,
-        detail=detail,
-    )
-    outbox.add(tx, row, now)
+def _may_be_seen(row: outbox.OutRow) -> bool:
+    """Whether a row is a card that stands somewhere, or will."""
+    return "card" in row.detail and row.status not in (outbox.Status.FAILED, outbox.Status.WITHDRAWN)
 
 
 def _again(rows: Rows, request: Request) -> Request:

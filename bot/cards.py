@@ -9,7 +9,8 @@ from typing import Any
 
 from memory import requests
 from memory.grants import Given
-from memory.ids import PersonId
+from memory.ids import PersonId, PlaceId, place_source
+from memory.outbox import NewRow
 from memory.requests import Request, Status, Verdict
 
 _INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
@@ -66,6 +67,27 @@ def card(request: Request, origin: Origin, *, may_read: bool) -> Card:
         lines.append("The arguments come from a direct message and are not shown to anybody else.")
     lines.append(f"-# request {request.id}")
     return Card("\n".join(lines), attached if may_read else "")
+
+
+def row(request: Request, shown: Card, chain: tuple[PlaceId, ...]) -> NewRow:
+    """A card in the first of these places; the others are for when that one takes no message."""
+    place, *rest = chain
+    detail: dict[str, Any] = {
+        "card": {"request": request.id, "offers": list(offers(request))},
+        "else": rest,
+    }
+    if shown.arguments:
+        detail["files"] = [[f"request-{request.id}.json", shown.arguments]]
+    return NewRow(
+        key=f"card/{request.id}/{place}",
+        place=place,
+        source=place_source(place),
+        content=shown.text,
+        audience=request.hearers.audience,
+        person=request.person,
+        agent=request.agent,
+        detail=detail,
+    )
 
 
 def _lasting(request: Request) -> str:

@@ -14,7 +14,7 @@ from bot.cli.printing import print_data, print_lines
 from bot.config import Config
 from bot.errors import UserError
 from bot.examining.ground import examine_backups, examine_databases, examine_folder
-from bot.examining.service import examine_outside, examine_service
+from bot.examining.service import examine_approvals, examine_outside, examine_service
 from memory.clock import utc_now
 from memory.folder import DataFolder
 from sources.finding import Finding, State
@@ -53,6 +53,7 @@ async def _examine(config: Config, *, as_json: bool) -> None:
     tell(list(examine_databases(len(files), [file.problem for file in files if file.problem])))
     if files:
         tell([examine_backups(folder, utc_now())])
+    tell(examine_approvals(config))
     holder = holder_of(folder)
     status = await _status(holder, tell)
     async with asyncio.TaskGroup() as tasks:

@@ -53,7 +53,15 @@ def approval_terms(config: Config) -> Terms:
     for guild, roles in sorted(discord.admins.roles.items()):
         admins += [policy.role_identity(int(guild), int(role)) for role in sorted(roles)]
     people = People(tuple(owner), tuple(admins), given.quorum)
-    return Terms(people, tuple(chain), _private, timedelta(hours=given.expires_hours))
+    alone = config.discord_token is not None and not given.channel
+    others = sorted(discord.admins.persons - {config.discord_owner}) if alone else ()
+    return Terms(
+        people,
+        tuple(chain),
+        _private,
+        timedelta(hours=given.expires_hours),
+        tuple(PlaceId(f"discord:user:{person}") for person in others),
+    )
 
 
 def _private(person: PersonId) -> PlaceId:

@@ -99,6 +99,23 @@ async def _clock(config: Config) -> list[Finding]:
     return []
 
 
+def examine_approvals(config: Config) -> list[Finding]:
+    """Whether as many people hear of what is asked as have to say yes."""
+    given, admins = config.approvals, config.discord.admins
+    connected = config.discord_token is not None
+    if given.quorum == 1 or (connected and given.channel):
+        return []
+    asked = 1 + (len(admins.persons - {config.discord_owner}) if connected else 0)
+    if asked >= given.quorum:
+        return []
+    words = f"it takes {given.quorum} to say yes, and {asked} get the card"
+    if not connected:
+        remedy = "set DISCORD_TOKEN, where the others can answer, or approvals.quorum = 1"
+        return [Finding("approvals", State.PROBLEM, f"{words}: nothing can be allowed", remedy)]
+    remedy = "set approvals.channel to a private channel that they read; until then they can only type /approve"
+    return [Finding("approvals", State.DOUBT, f"{words}: who is an admin by a role gets none", remedy)]
+
+
 def examine_service(service: Service) -> list[Finding]:
     """What a running service says of itself that somebody should look at."""
     if service is None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from bot.config import load_config
 from bot.examining import ground
 from bot.examining.ground import examine_backups, examine_databases, examine_folder
-from bot.examining.service import examine_service
+from bot.examining.service import examine_approvals, examine_service
 from memory import backups
 from memory.clock import utc_now
 from memory.constellation import Constellations
@@ -52,6 +53,30 @@ def test_what_to_look_at(more: dict[str, Any], about: str, state: State, words: 
     (found,) = examine_service(SOUND | more)
     assert (found.about, found.state, found.words) == (about, state, words)
     assert found.remedy
+
+
+ADMINS = '[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
+ROLES = '[discord.admins.roles]\n1234567890123456 = ["2234567890123456"]\n'
+
+
+@pytest.mark.parametrize(
+    ("toml", "connected", "found"),
+    [
+        ("[approvals]\nquorum = 3\n" + ADMINS, True, None),
+        ("[approvals]\nquorum = 2\n" + ADMINS, False, (State.PROBLEM, "it takes 2 to say yes, and 1 get the card")),
+        ("[approvals]\nquorum = 2\n" + ROLES, True, (State.DOUBT, "who is an admin by a role gets none")),
+        ('[approvals]\nquorum = 2\nchannel = "1234567890123456"\n' + ROLES, True, None),
+        (ROLES, True, None),
+    ],
+)
+def test_whether_enough_people_hear_of_what_is_asked(
+    tmp_path: Path, toml: str, connected: bool, found: tuple[State, str] | None
+) -> None:
+    (tmp_path / "carina.toml").write_text(toml, "utf-8")
+    token = {"DISCORD_TOKEN": "a.b.c", "DISCORD_OWNER_ID": "3234567890123456"} if connected else {}
+    findings = examine_approvals(load_config(token, tmp_path))
+    assert [(each.about, each.state) for each in findings] == ([("approvals", found[0])] if found else [])
+    assert all(found and found[1] in each.words and each.remedy for each in findings)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -17,6 +18,7 @@ from tests.service.asking import (
     card_of,
     carry,
     decided,
+    final,
     finished,
     labels,
     leaked,
@@ -28,6 +30,7 @@ from tests.service.asking import (
     status_of,
     times_kept,
     unscripted,
+    waiting,
 )
 from tests.service.towns import Town, until
 from tests.wire.discord import Guild, GuildChannel, Impossible, Message, Person, Role
@@ -281,3 +284,39 @@ async def test_a_person_who_takes_no_dms_is_no_way_around(home: Administered) ->
     assert status_of(t, request_of(t, words)) == "expired"
     assert "nobody could be asked" in t.model.requests[-1].last_user
     assert leaked(t, "wombat") == []
+
+
+# -------------------------------------------------------------------------------- more than one yes, and no channel
+
+
+async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Path) -> None:
+    people: list[Person] = []
+
+    def settle(t: Town) -> str:
+        people.extend(t.member(name) for name in ("Eve", "Gil"))
+        persons = ", ".join(f'"{each.id}"' for each in (*people, t.olga))
+        return f"[discord.admins]\npersons = [{persons}]\n[approvals]\nquorum = 2"
+
+    async with asking_town(tmp_path, discord=settle) as t:
+        eve, gil = people
+        gil.accepts_dms = False  # whom it does not reach holds nobody up
+        content, channel = "The weka is bold.", t.guild.text_channel("hall")
+        card = await waiting(t, t.ana, channel, content, DONE)
+        copy = await card_of(t, content, eve.direct)
+        request = request_of(t, content)
+        assert content in copy.text
+        assert "It takes 2 of you to allow it." in copy.text
+        await until(lambda: record_of(t, request) == ["asked", "not reached"], what="the admin without direct messages")
+        assert status_of(t, request) == "waiting"
+        await eve.press(copy, "Once")
+        both = (card, copy)
+        await t.server.until(lambda: all("more are needed" in each.text for each in both), 20, "one yes on both")
+        again = await eve.press(copy, "Once")
+        refused(again, "You have answered this already; more of you are needed.")
+        await t.olga.press(card, "Once")
+        await finished(t, card, channel)
+        outcome = await final(t, copy)
+        assert outcome.startswith("**Allowed once by ")
+        assert all(f"<@{each.id}>" in outcome for each in (eve, t.olga))
+        assert len([m for m in t.olga.direct.from_bot if str(request) in m.text]) == 1
+        assert times_kept(t, content) == 1
