@@ -7,8 +7,10 @@ import typer
 from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
 from bot.cli.printing import print_found, print_listed
-from bot.cli.tables import asked, read_settings, read_tables, read_text, require_somebody, write_tables
+from bot.cli.tables import asked, new_name, read_settings, read_tables, read_text, require_somebody, write_tables
 from bot.config import Config
+from bot.config.exchange import problem_with
+from bot.config.sections import Agent
 from bot.errors import CallError
 
 Name = Annotated[str, typer.Argument(metavar="AGENT", help="Its name.")]
@@ -88,7 +90,11 @@ def _add_making(group: typer.Typer, administer: Administer) -> None:
                 raise CallError("--from: found other settings beside it; expected it alone")
             administer(_import, as_json, source, False)
             return
-        administer(told("agent.create", "", settings=_questions(name, given)), as_json)
+        if name is None:
+            require_somebody("agent create", "a name and settings, or --from FILE")
+        elif not given:
+            require_somebody("agent create", "settings beside the name, such as --set description=…, or --from FILE")
+        administer(_create, as_json, name, given)
 
     @group.command("edit")
     def agent_edit(
@@ -130,23 +136,27 @@ def _given(settings: list[str] | None, prompt_file: str | None) -> dict[str, Any
     return given
 
 
-def _questions(name: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    """A new agent's table, asked for at the terminal where nothing was said."""
-    if name is not None and given:
-        return {"name": name, **given}
-    if name is None:
-        require_somebody("agent create", "a name and settings, or --from FILE")
-        name = asked("Name")
-    elif not given:
-        require_somebody("agent create", "settings beside the name, such as --set description=…, or --from FILE")
-    return {"name": name, **_about({**given})}
+async def _create(config: Config, name: str | None, given: dict[str, Any], *, as_json: bool) -> None:
+    """Make an agent, with questions to whoever sits at the terminal where not everything was said."""
+    if name is None or not given:
+        problem = new_name(Agent, "an agent", [each["agent"] for each in await ask(config, "agent.list")])
+        if name is not None and (wrong := problem(name)):
+            raise CallError(f"agent create: the name: {wrong}")
+        name = name if name is not None else asked("Name", problem=problem)
+        given = {**given, **_about(given)}
+    made = await ask(config, "agent.create", settings={"name": name, **given})
+    print_listed(made, as_json=as_json, empty="")
 
 
 def _about(known: dict[str, Any]) -> dict[str, Any]:
     """Description, model and prompt as somebody at the terminal wants them; what stays empty keeps its default."""
     said = {
         "description": asked("What is it there for?", known.get("description", "")),
-        "model": asked("Model (offline or provider:model; empty: the service's)", known.get("model", "")),
+        "model": asked(
+            "Model (offline or provider:model; empty: the service's)",
+            known.get("model", ""),
+            lambda model: problem_with(Agent, model=model),
+        ),
         "system_prompt": asked("What is it told before everything else? (empty: the usual)"),
     }
     return {key: value for key, value in said.items() if value and value != known.get(key)}

@@ -1,5 +1,6 @@
 """`carina group ...` and `carina constellation ...`, as the owner."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -8,8 +9,10 @@ from bot.cli.agents import From, Output, Replace, Set, Source
 from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
 from bot.cli.printing import print_data, print_found, print_lines, print_listed, print_rows, record_lines
-from bot.cli.tables import asked, listed, read_settings, read_tables, require_somebody, write_tables
+from bot.cli.tables import asked, listed, new_name, read_settings, read_tables, require_somebody, write_tables
 from bot.config import Config
+from bot.config.exchange import problem_with
+from bot.config.sections import Group
 from bot.errors import CallError
 
 Name = Annotated[str, typer.Argument(metavar="GROUP", help="Its name.")]
@@ -68,7 +71,9 @@ def _add_making(group: typer.Typer, administer: Administer) -> None:
             administer(_import, as_json, source, False)
             return
         members = {"members": member} if member else {}
-        administer(told("group.create", "", settings=_questions(name, {**given, **members})), as_json)
+        if not name or not (member or given.get("members")):
+            require_somebody("group create", "a name and --member, or --from FILE")
+        administer(_create, as_json, name, {**given, **members})
 
     @group.command("import")
     def group_import(source: Source, replace: Replace = False, as_json: Json = False) -> None:
@@ -128,17 +133,36 @@ def add_constellations(app: typer.Typer, administer: Administer) -> None:
         administer(_status, as_json, name)
 
 
-def _questions(name: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    """A new group's table, asked for at the terminal where nothing was said."""
-    if name and given.get("members"):
-        return {"name": name, **given}
-    require_somebody("group create", "a name and --member, or --from FILE")
-    said = {
-        "name": name or asked("Name"),
-        "members": given.get("members") or listed(asked("Which agents are in it? (names with commas between them)")),
-        "places": listed(asked("Where does it answer? (such as discord:1234; empty: nowhere yet)")),
+async def _create(config: Config, name: str | None, given: dict[str, Any], *, as_json: bool) -> None:
+    """Make a group, with questions to whoever sits at the terminal where not everything was said."""
+    if not name or not given.get("members"):
+        problem = new_name(Group, "a group", [each["group"] for each in await ask(config, "group.list")])
+        if name and (wrong := problem(name)):
+            raise CallError(f"group create: the name: {wrong}")
+        known = [each["agent"] for each in await ask(config, "agent.list")]
+        name = name or asked("Name", problem=problem)
+        given = {**_about(known, given), **given}
+    made = await ask(config, "group.create", settings={"name": name, **given})
+    print_listed(made, as_json=as_json, empty="")
+
+
+def _about(known: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Members and places as somebody at the terminal wants them; `known` are the agents."""
+
+    def no_members(said: str) -> str:
+        unknown = [each for each in listed(said) if each not in known]
+        if unknown or not listed(said):
+            return f"found {', '.join(unknown) or 'nobody'}; expected some of: {', '.join(known)}"
+        return ""
+
+    def no_places(said: str) -> str:
+        return problem_with(Group, name="Group", members=known[:1], places=listed(said))
+
+    question = "Which agents are in it? (names with commas between them)"
+    return {
+        "members": given.get("members") or listed(asked(question, problem=no_members)),
+        "places": listed(asked("Where does it answer? (such as discord:1234; empty: nowhere yet)", problem=no_places)),
     }
-    return {**said, **given}
 
 
 async def _show(config: Config, name: str, *, as_json: bool) -> None:

@@ -3,15 +3,16 @@
 import os
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import BaseModel
 
 from bot.cli import streams
 from bot.cli.printing import print_found
-from bot.config.exchange import read_exchange
+from bot.config.exchange import problem_with, read_exchange
 from bot.errors import CallError, UserError
 
 STANDARD = "-"
@@ -72,9 +73,27 @@ def write_tables(found: Mapping[str, Any], path: str, *, as_json: bool) -> None:
     print_found({"file": path}, [f"Written to {path}."], as_json=as_json)
 
 
-def asked(question: str, default: str = "") -> str:
-    """What somebody at the terminal answers; nothing where they only press return and there is no default."""
-    return str(typer.prompt(question, default=default, show_default=bool(default))).strip()
+def asked(question: str, default: str = "", problem: Callable[[str], str] = lambda _said: "") -> str:
+    """What somebody at the terminal answers; nothing where they only press return and there is no default.
+
+    They are asked again until `problem`, which says what is wrong with an answer, has nothing to say.
+    """
+    while True:
+        said = str(typer.prompt(question, default=default, show_default=bool(default))).strip()
+        if not (wrong := problem(said)):
+            return said
+        typer.echo(f"  {wrong}", err=True)
+
+
+def new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Callable[[str], str]:
+    """Says what is wrong with a name for something new of that kind."""
+    known = {each.casefold(): each for each in taken}
+
+    def problem(said: str) -> str:
+        there = known.get(said.casefold())
+        return f"there is {what} {there} already" if there else problem_with(section, name=said)
+
+    return problem
 
 
 def require_somebody(command: str, instead: str) -> None:

@@ -60,6 +60,15 @@ def read_group(data: Mapping[str, Any]) -> Group:
     return _read(_Groups, {"groups": [dict(data)]}).groups[0]
 
 
+def problem_with(section: type[BaseModel], **values: Any) -> str:
+    """What is wrong first with these values of a table, in words without where they stand; empty when nothing is."""
+    try:
+        section.model_validate(values)
+    except ValidationError as error:
+        return file_problems(error, values, section)[0].partition(": ")[2]
+    return ""
+
+
 def require_sound(config: Config, agents: Sequence[Agent], groups: Sequence[Group]) -> None:
     """Raise ConfigError when these agents and groups cannot stand together in that service."""
     whole = config.model_copy(update={"agents": tuple(agents), "groups": tuple(groups)})

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.config import Config
+from bot.config.exchange import problem_with
+from bot.config.sections import Constellation as Section
 from bot.desks.approving import Approvals
 from bot.desks.community import Moved
 from bot.desks.grouping import Grouping
@@ -39,7 +41,9 @@ class Household:
         return [self._line(each) for each in self.approvals.constellations.all()]
 
     async def create(self, name: str) -> Listing:
-        """Make an empty constellation. Raises UserError when one of that name is there."""
+        """Make an empty constellation. Raises UserError for a name that no configuration takes, or that is there."""
+        if wrong := problem_with(Section, name=name):
+            raise UserError(f"constellation create: the name: {wrong}")
         known = [each.name for each in self.approvals.constellations.all()]
         if name.casefold() in map(str.casefold, known):
             raise UserError(f'there is a constellation "{name}" already')

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from bot.config.exchange import read_exchange, write_exchange
 from bot.errors import CallError
 from bot.houses import agent_row, agent_section
 from tests.bot.commanding import Here, front_door
+from tests.bot.terminals import Terminal
 from tests.bot.test_cli import carina
 from tests.service.towns import town
 
@@ -367,3 +369,56 @@ def test_a_new_agent_is_asked_for_at_a_terminal(here: Here, monkeypatch: pytest.
     answers = iter(["Calendar", "Nova", "discord:9"])
     assert rows(here, "group create") == [{"group": "Calendar", "did": "made"}]
     assert rows(here, "group show Calendar")["settings"]["places"] == ["discord:9"]
+
+
+def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    with closing(Terminal(tmp_path, "agent", "create", "--set", "temperature=0.5")) as terminal:
+        for said, told in (
+            ("", 'found ""; expected a name of 1 to 64 characters on one line'),
+            ("x" * 65, "expected a name of 1 to 64 characters"),
+            ("carina", "there is an agent Carina already"),
+        ):
+            terminal.until(r"Name.*: ")
+            terminal.type(f"{said}\n")
+            terminal.until(told)
+        terminal.until("Name.*: ")
+        terminal.type("Nova\n")
+        terminal.until("there for.*: ")
+        terminal.type("\n")
+        terminal.until("Model.*service's.*: ")
+        terminal.type("nonsense\n")
+        terminal.until('found "nonsense"; expected "offline" or "provider:model"')
+        terminal.until("Model.*service's.*: ")
+        terminal.type("offline\n")
+        terminal.until("told before.*: ")
+        terminal.type("\n")
+        assert terminal.ended() == 0
+    settings = json.loads(carina(tmp_path, "agent", "show", "Nova", "--json").stdout)["settings"]
+    assert (settings["model"], settings["temperature"]) == ("offline", 0.5)
+    with closing(Terminal(tmp_path, "group", "create")) as terminal:
+        for question, said, told in (
+            ("Name", "", "expected a name of 1 to 64 characters"),
+            ("Name", "main", "there is a group Main already"),
+            ("Name", "Calendar", ""),
+            ("Which agents", "", "found nobody; expected some of: Carina, Nova"),
+            ("Which agents", "Nova, Rex", "found Rex; expected some of: Carina, Nova"),
+            ("Which agents", "Nova", ""),
+            ("Where", "the kitchen", 'found "the kitchen"; expected'),
+            ("Where", "", ""),
+        ):
+            terminal.until(rf"{question}.*: ")
+            terminal.type(f"{said}\n")
+            terminal.until(re.escape(told) if told else r"\n")
+        assert terminal.ended() == 0
+    groups = json.loads(carina(tmp_path, "group", "list", "--json").stdout)
+    assert {"group": "Calendar", "members": "Nova"}.items() <= groups[0].items() | groups[1].items()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 65])
+def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path, name: str) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    done = carina(tmp_path, "constellation", "create", name)
+    assert done.returncode == 1
+    assert "expected a name of 1 to 64 characters on one line" in done.stderr
+    assert len(json.loads(carina(tmp_path, "constellation", "list", "--json").stdout)) == 1
