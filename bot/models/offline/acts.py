@@ -40,6 +40,10 @@ def act(intent: Intent, desk: Desk) -> Step:
                 return _list_known(desk)
             case LookBack():
                 return _look_back(intent, desk)
+            case Say("who"):
+                phrases = desk.language.phrases
+                who = phrases.who.format(name=desk.turn.agent or "Carina")
+                return Lines(f"{who}\n{phrases.help}", hint=True)
             case Say(phrase, friendly):
                 hint = friendly or phrase in ("cannot", "help")
                 return Lines(str(getattr(desk.language.phrases, phrase)), friendly=friendly, hint=hint)

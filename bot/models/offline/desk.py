@@ -48,6 +48,8 @@ class Turn:
     """Ids of calls that were already made."""
     said: Set[str]
     """Texts of the turn itself, which are no memory."""
+    agent: str = ""
+    """The name of who answers."""
     gone: set[str] = field(default_factory=set)
     """Entries that this turn deletes."""
 

@@ -239,6 +239,8 @@ def _one(sentence: str, language: Language, now: datetime) -> Intent:
         return Say("called", friendly=True)
     if not any(letter.isalnum() for letter in sentence):
         return Say("ack", friendly=True)
+    if patterns.who.match(sentence):
+        return Say("who")
     if patterns.help.match(sentence):
         return Say("help")
     if patterns.forget_all.match(sentence):

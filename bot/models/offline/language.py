@@ -137,6 +137,8 @@ class Patterns:
     forget_all: re.Pattern[str]
     about_me: re.Pattern[str]
     talked: re.Pattern[str]
+    who: re.Pattern[str]
+    """Asks who or what is talking, perhaps with what it can do."""
     help: re.Pattern[str]
     chat: Mapping[str, re.Pattern[str]]
     """Small talk by kind; each kind is a field of `Phrases`."""
@@ -267,6 +269,8 @@ class Phrases:
     picture: str
     statement: str
     cannot: str
+    who: str
+    """Above `help`; `name` is the agent's."""
     help: str
     missing_tool: str
     failed: str

@@ -174,6 +174,7 @@ def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime)
         results={message.call_id: message for message in window if isinstance(message, ToolMessage)},
         made={call.id for message in window if isinstance(message, AssistantMessage) for call in message.calls},
         said={message.said.strip() for message in heard},
+        agent=request.agent,
     )
 
 

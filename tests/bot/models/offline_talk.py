@@ -121,13 +121,14 @@ class Talk:
     messages: list[Message] = field(default_factory=list)
     tools: tuple[ToolSpec, ...] = TOOLS
     failed: tuple[Unanswered, ...] = ()
+    agent: str = ""
 
     def say(self, *said: str, speaker: str = "Ana", late: tuple[str, ...] = ()) -> str:
         """Messages of one turn; those in `late` arrive after its first step."""
         self.hear(*said, speaker=speaker)
         model = OfflineModel(lambda: self.memory.now)
         for _ in range(MOST_STEPS):
-            request = Request("", tuple(self.messages), self.tools, failed=self.failed)
+            request = Request("", tuple(self.messages), self.tools, failed=self.failed, agent=self.agent)
             streamed, answer = complete(model, request)
             assert (streamed, answer) == complete(model, request)
             assert streamed == answer.text

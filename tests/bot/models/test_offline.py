@@ -122,6 +122,9 @@ def test_an_unrelated_memory_is_never_given_as_an_answer(told: str, asked: str) 
         ("what can you do?", "- **Forget**: “forget my dentist”"),
         ("was kannst du?", "- **Vergessen**: „vergiss meinen Zahnarzt“"),
         ("何ができる？", "「歯医者のことを忘れて」"),
+        ("what can you all do here?", "without a language model"),
+        ("can you help me?", "without a language model"),
+        ("was könnt ihr alles?", "ohne Sprachmodell"),
         ("tell me a joke", "I can't do that without a language model."),
         ("hi", "Hello!"),
         ("danke", "Gern geschehen!"),
@@ -132,6 +135,50 @@ def test_an_unrelated_memory_is_never_given_as_an_answer(told: str, asked: str) 
 )
 def test_a_first_message_is_answered(text: str, answer: str) -> None:
     assert answer in Talk().say(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "can"),
+    [
+        *(
+            (text, "I'm Anchor, a bot and no person.", "“remember that my dentist is on Elm Street”")
+            for text in (
+                "hello, who are you all?",
+                "Who are you?",
+                "hi everyone, who are you guys?",
+                "who r u",
+                "who are you and what can you do?",
+                "are you a real person?",
+                "are you chatgpt?",
+                "tell us about yourselves",
+                "what's your name?",
+            )
+        ),
+        *(
+            (text, "Ich bin Anchor, ein Bot und kein Mensch.", "„merk dir, dass")
+            for text in ("hallo, wer bist du denn?", "Wer seid ihr alle?", "stell dich mal vor")
+        ),
+        *(
+            (text, "私はAnchor、人間ではなくボットです。", "**覚える**")
+            for text in ("あなたは誰ですか？", "こんにちは、誰ですか？", "自己紹介してください")
+        ),
+    ],
+)
+def test_who_asks_who_it_is_is_told_honestly(text: str, who: str, can: str) -> None:
+    said = Talk(agent="Anchor").say(text)
+    assert said.startswith(who)
+    assert can in said
+    assert "CARINA_MODEL" in said
+
+
+@pytest.mark.parametrize("text", ["who is Anna?", "who are you talking about?", "what can you do about my dentist?"])
+def test_a_question_about_something_else_is_still_looked_up(text: str) -> None:
+    assert Talk().say(text).startswith("I don't know that.")
+
+
+def test_a_greeting_for_all_is_none_of_the_fact() -> None:
+    assert "your dentist is on Elm Street" in Talk().say("hi everyone, remember that my dentist is on Elm Street")
+    assert Talk().say("so all my friends are in Graz").startswith("I read that")
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,35 @@ _LASTING = (
     r"arrives?|departs?|costs?|expires?|belongs?|doesn't|don't|can't"
 )
 """Verbs of what stays so, or is so again and again."""
+_MEANT = (
+    r"(?:,? (?:all|guys|folks|people|everyone|everybody|both|two|exactly|really|actually|then|again|anyway|here|"
+    r"please|carina)){1,3}"
+)
+"""What is put behind a question about us without asking more."""
+_WHO = (
+    r"who (?:are|r) (?:you|u)|who(?:'s| is) (?:there|carina)|what (?:are|r) (?:you|u)|what(?:'s| is| are) your names?|"
+    r"what (?:kind|sort) of (?:a )?(?:bot|robot|ai|thing|program|model) are you|do you have a name|"
+    r"who am i (?:talking|speaking|chatting|writing) (?:to|with)|(?:please )?introduce yoursel(?:f|ves)|"
+    r"(?:please )?tell (?:me|us) (?:about yoursel(?:f|ves)|(?:something|a bit|more) about yoursel(?:f|ves)|"
+    r"who you(?: all)? are)|"
+    r"are you (?:a |an )?(?:real |actual )?(?:robot|bot|chat ?bot|human|person|machine|ai|llm|language model|chatgpt|"
+    r"real|alive)(?: person| being)?"
+)
+_HELP = (
+    r"help(?: me| us)?|/help|what (?:else )?can (?:you(?: all| guys)?|i) (?:do|help (?:me |us )?with)"
+    r"(?: here| for (?:me|us)| with you)?|"
+    r"what do you(?: all| guys)? do|how do(?:es)? (?:you|this|this bot|i use you) work|what are you able to do|"
+    r"what are you (?:good )?for|what are your (?:commands|features|functions|skills|abilities|capabilities)|"
+    r"how do i use (?:you|this|this bot)|commands|how can you help(?: me| us)?|what can i (?:ask|tell)(?: you)?|"
+    r"(?:can|could|will|would) you (?:please )?help(?: me| us)?(?: out)?"
+)
 _WH = r"(?:what|where|when|who|whom|whose|which|why|how|whether|if)"
 
 PATTERNS = Patterns(
     lead=pattern(
-        r"(?:(?:hey|hi|hello|ok|okay|so|well|oh|oops|btw|by the way|also|and|but|please|yes|no|yeah|fyi|hm+|um+|sorry|"
+        r"(?:(?:hey|hi|hello|good (?:morning|afternoon|evening))(?: (?:all|everyone|everybody|guys|folks|people|team|"
+        r"you all|you guys|bot))?[,:;!.][,:;!.\s-]*|"
+        r"(?:hey|hi|hello|ok|okay|so|well|oh|oops|btw|by the way|also|and|but|please|yes|no|yeah|fyi|hm+|um+|sorry|"
         r"actually|correction|update|no wait|wait|i mean(?:t)?|just so you know|as of now|now|carina)"
         r"(?: (?:there|carina))?[,:;!.\s-]+|<@[!&]?\d{1,25}>[,:\s]*|@[\w.-]{1,40}[,:]?\s+)(?=\S)"
     ),
@@ -89,12 +113,8 @@ PATTERNS = Patterns(
         r"conversation) )?|"
         r"summari[sz]e (?:our|the|yesterday|today|last|this))"
     ),
-    help=whole(
-        r"help(?: me)?|/help|what can (?:you|i) do(?: here| for me| with you)?|how do(?:es)? (?:you|this|i use "
-        r"you) work|"
-        r"what are you(?: able to do)?|who are you|how do i use (?:you|this)|commands|what(?:'s| is) your name|"
-        r"are you (?:a |an )?(?:real |actual )?(?:robot|bot|human|person|machine|ai|real|alive)(?: person| being)?"
-    ),
+    who=whole(rf"(?:{_WHO})(?:{_MEANT})?(?:,? and (?:{_HELP}))?(?:{_MEANT})?"),
+    help=whole(rf"(?:{_HELP})(?:{_MEANT})?"),
     chat={
         "greeting": whole(
             r"(?:hi+|hello+|hey+|hiya|yo|howdy|greetings|good (?:morning|afternoon|evening|day)|morning|what's "

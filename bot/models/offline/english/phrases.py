@@ -62,6 +62,7 @@ ENGLISH_PHRASES = Phrases(
     picture="I can't look at pictures or files.",
     statement="I read that, but I did not store it; say “remember that …” if I should keep it.",
     cannot="I can't do that without a language model.",
+    who="I'm {name}, a bot and no person. What answers you now are fixed rules and what I was told: no language model.",
     help="What I can do without a language model:\n"
     "- **Remember**: “remember that my dentist is on Elm Street”\n"
     "- **Answer from memory**: “where is my dentist?”\n"

@@ -20,6 +20,23 @@ _STATES = (
 )
 _WH = r"(?:was|wo\w{0,6}|wann|wer|wem|wen|wessen|welche[rsnm]?|warum|wieso|weshalb|wie|ob)\b"
 
+_MEANT = r"(?:,? (?:alle|alles|denn|eigentlich|genau|hier|so|nochmal|noch mal|wirklich|bitte|carina)){1,3}"
+"""What is put behind a question about us without asking more."""
+_WHO = (
+    r"(?:wer|was) (?:bist du|seid ihr|sind sie)|wie hei(?:ß|ss)(?:t du|t ihr|en sie)|"
+    r"was ist (?:dein|euer|ihr) name|hast du einen namen|"
+    r"mit wem (?:spreche|rede|schreibe|chatte) ich|stell dich(?: bitte| mal| doch){0,2} vor|"
+    r"erzähl(?:e)?(?: mir| uns)?(?: was| etwas| mehr)? (?:über dich|von dir)|"
+    r"bist du (?:ein |eine |echt)?(?:roboter|bot|chatbot|mensch|maschine|ki|sprachmodell|echt)?"
+)
+_HELP = (
+    r"hilfe|hilf mir|hilf uns|/hilfe|"
+    r"was (?:kannst du|könnt ihr|können sie)(?: (?:alles|so|denn|für mich|für uns)){0,2}(?: tun| machen)?|"
+    r"was (?:machst du|macht ihr)(?: so)?|wie funktionierst du|wie benutze ich dich|befehle|"
+    r"wobei kannst du(?: mir| uns)? helfen|wie kannst du(?: mir| uns) helfen|kannst du(?: mir| uns)(?: bitte)? helfen|"
+    r"wofür bist du(?: da| gut)?"
+)
+
 PATTERNS = Patterns(
     lead=pattern(
         r"(?:(?:hey|hi|hallo|ok|okay|also|so|na|ach|oh|ups|übrigens|und|aber|bitte|ja|nein|doch|servus|moin|hm+|"
@@ -73,12 +90,8 @@ PATTERNS = Patterns(
         r"unterhalten|"
         r"erzählt|gequatscht|diskutiert)\b"
     ),
-    help=whole(
-        r"hilfe|hilf mir|/hilfe|was kannst du(?: (?:alles|so|denn|für mich)){0,2}(?: tun| machen)?|wie "
-        r"funktionierst du|"
-        r"wer bist du|was bist du|wie benutze ich dich|befehle|wie hei(?:ß|ss)t du|was ist dein name|"
-        r"bist du (?:ein |eine |echt)?(?:roboter|bot|mensch|maschine|ki|echt)?"
-    ),
+    who=whole(rf"(?:{_WHO})(?:{_MEANT})?(?:,? und (?:{_HELP}))?(?:{_MEANT})?"),
+    help=whole(rf"(?:{_HELP})(?:{_MEANT})?"),
     chat={
         "greeting": whole(
             r"(?:hi|hey|hallo+|hallöchen|guten (?:morgen|tag|abend)|moin(?: moin)?|servus|grüß gott|grüß dich|"

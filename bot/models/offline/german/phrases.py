@@ -66,6 +66,8 @@ GERMAN_PHRASES = Phrases(
     picture="Bilder und Dateien kann ich mir nicht ansehen.",
     statement="Das habe ich gelesen, aber nicht gespeichert; sag „merk dir, dass …“, wenn ich es behalten soll.",
     cannot="Das kann ich ohne Sprachmodell nicht.",
+    who="Ich bin {name}, ein Bot und kein Mensch. Gerade antworten dir feste Regeln und das, was man mir gesagt "
+    "hat: kein Sprachmodell.",
     help="Das kann ich ohne Sprachmodell:\n"
     "- **Merken**: „merk dir, dass mein Zahnarzt in der Elmstraße ist“\n"
     "- **Aus dem Gedächtnis antworten**: „wo ist mein Zahnarzt?“\n"
