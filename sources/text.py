@@ -17,6 +17,12 @@ _BREAKS = regex.compile(r"[\s\p{Zl}\p{Zp}]+")
 _INVISIBLE = regex.compile(r"[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*")
 _FORGERS = str.maketrans({"`": None, "<": "‹", ">": "›", "[": "(", "]": ")", ":": "꞉"})
 _HEADING = re.compile(r"^[\s#=*_~|+\-•]+(?=\S)")
+_SPOKEN_OF = re.compile(
+    r"\b(?:is|are|was|of|about|with|to|from|for|by|than|and|or|like|love|hate|called|named|ist|sind|war|von|über|mit|"
+    r"an|für|als|wie|und|oder|mag|liebe|hasse|heißt)\s*$",
+    re.IGNORECASE,
+)
+"""What stands before a name that is part of the sentence."""
 _CLUSTER = regex.compile(r"\X")
 
 
@@ -49,6 +55,18 @@ def flatten(name: str, limit: int = MAX_NAME) -> str:
     line = one_line(name, limit=4 * limit).translate(_FORGERS)
     line = _bounded(_HEADING.sub("", line).strip(), limit)
     return line if visible(line) else ""
+
+
+def without_call_behind(said: str, called: str) -> str:
+    """Words without the name at their end that only says to whom they are said; `called` is a pattern for it.
+
+    As they are where the name is part of the sentence ("what do you know about @Carina?").
+    """
+    sign = rf"(?<=\S)\s{{0,8}}([,、]?)\s{{0,8}}(?:{called})\s{{0,8}}([.!?。！？…]{{0,12}})\s*\Z"
+    last = re.search(sign, said, re.IGNORECASE)
+    if last is None or (not last[1] and _SPOKEN_OF.search(said[: last.start()])):
+        return said
+    return said[: last.start()] + last[2]
 
 
 def _bounded(text: str, limit: int) -> str:

@@ -12,7 +12,7 @@ from memory.ids import PersonId
 from sources.base import Attachment, BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
 from sources.discord.places import NAME, Spot, person_id
 from sources.discord.settings import Direct, DiscordSettings, Mode
-from sources.text import flatten, one_line
+from sources.text import flatten, one_line, without_call_behind
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Heard:
     quoted: Quoted | None = None
     calls_us: bool = False
     """It mentions the bot, or the bot's own role."""
+    own_roles: frozenset[int] = frozenset()
+    """Mentioned roles that are the bot's own: every bot has one of its name in a guild."""
 
     @property
     def addressed(self) -> bool:
@@ -123,13 +125,20 @@ def hearing(message: Heard, spot: Spot, settings: DiscordSettings) -> Hearing:
             return _ANSWER if message.addressed else _LISTEN
 
 
+_GREETINGS = r"hey|hi|hello|ok|okay|thanks|thank you|good (?:morning|evening|night)|hallo|moin|servus|danke"
 _TAG = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
 _EMOJI = re.compile(r"<a?(:\w{1,40}:)\d{1,20}>")
 
 
 def readable(message: Heard, me: int) -> str:
-    """The text as its readers see it: names for ids, the leading call to the bot taken off, extras as lines."""
-    text = re.sub(rf"^\s*<@!?{me}>[\s,:]*", "", message.content)
+    """The text as its readers see it: names for ids, the call to the bot around it taken off, extras as lines.
+
+    What the bot is called does not matter there: it is known by its id.
+    """
+    us = "|".join([f"<@!?{me}>", *(f"<@&{role}>" for role in message.own_roles)])
+    text = re.sub(rf"^\s*(?:{us})[\s,:]*", "", message.content)
+    text = re.sub(rf"^\s*({_GREETINGS})[ ,]{{1,4}}(?:{us})(?=[\s,:;.!?]|$)", r"\1", text, flags=re.IGNORECASE)
+    text = without_call_behind(text, us)
 
     def named(tag: re.Match[str]) -> str:
         kind, number = tag[1], int(tag[2])

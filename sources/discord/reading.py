@@ -42,6 +42,7 @@ def heard_of(message: discord.Message, link: Link, author: Author | None = None)
         extras=_extras(message),
         quoted=_quoted(message, link),
         calls_us=any(user.id == link.me for user in message.mentions) or bool(own_roles),
+        own_roles=frozenset(role.id for role in own_roles),
     )
 
 

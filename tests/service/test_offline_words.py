@@ -55,3 +55,17 @@ async def test_a_mention_after_the_words_is_no_part_of_them(offline_town: Town) 
     ).text == "I'll remember: your dog is Rex."
     assert (await t.ask(person, channel, "who is my dog, <@bot>?")).text.startswith("You told me your dog is Rex (on ")
     assert (await t.ask(person, channel, "thanks <@bot>!")).text.startswith("You're welcome!")
+
+
+async def test_whatever_the_bot_is_called_a_mention_of_it_is_no_part_of_the_words(offline_town: Town) -> None:
+    t = offline_town
+    channel, person = t.guild.text_channel("renamed"), t.member("Renaming")
+    t.guild.change(t.server.bot, nick="Tea Pot 3000")
+    try:
+        told = await t.ask(person, channel, "hey <@bot>, remember that I like tea, <@bot>")
+        assert told.text == "I'll remember: you like tea."
+        assert (await t.ask(person, channel, "what do I like, <@bot>?")).text.startswith(
+            "You told me you like tea (on "
+        )
+    finally:
+        t.guild.change(t.server.bot, nick="")

@@ -146,7 +146,7 @@ async def test_modes_decide_what_is_heard_and_answered(server: DiscordServer) ->
         ("only heard", False),
         ("answer me", True),
         ("a reply", True),
-        ("hi @carina", True),
+        ("hi", True),
     ]
     assert heard[2].quoted is not None
     assert heard[2].quoted.by_us

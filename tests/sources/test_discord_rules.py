@@ -195,7 +195,18 @@ def test_trust_is_stamped_from_ids_only() -> None:
     [
         ("<@1> remember this", "remember this"),
         ("<@!1>, what now?", "what now?"),
-        ("hey <@1>!", "hey @Carina!"),
+        ("hey <@1>!", "hey!"),
+        ("Hi <@1>, remember that I like tea", "Hi, remember that I like tea"),
+        ("remember that I like tea, <@1>", "remember that I like tea"),
+        ("where is my cup <@!1> ?", "where is my cup?"),
+        ("私は紅茶が好きです<@1>", "私は紅茶が好きです"),
+        ("<@1> I like tea <@1>", "I like tea"),
+        ("I like tea <@&9>", "I like tea"),
+        ("<@&9> I like tea", "I like tea"),
+        ("what do you know about <@1>?", "what do you know about @Tea Pot?"),
+        ("I like tea, <@2>", "I like tea, @Ana # x"),
+        ("I like tea <@1> and cake", "I like tea @Tea Pot and cake"),
+        ("I like tea" + " " * 5_000 + "<@1>", "I like tea" + " " * 5_000 + "@Tea Pot"),
         ("ask <@2> in <#12> or <@&77>", "ask @Ana # x in #general or @Cooks"),
         ("<@5> stays", "<@5> stays"),
         ("nice <:blob:123> and <a:party:1>", "nice :blob: and :party:"),
@@ -205,9 +216,10 @@ def test_trust_is_stamped_from_ids_only() -> None:
 def test_the_text_is_what_readers_see(content: str, text: str) -> None:
     heard = message(
         content,
-        mentions={ME: "Carina", ANA: "Ana\n# x"},
+        mentions={ME: "Tea Pot", ANA: "Ana\n# x"},
         mentioned_channels={CHANNEL: "general"},
-        mentioned_roles={77: "Cooks"},
+        mentioned_roles={77: "Cooks", 9: "Tea Pot"},
+        own_roles=frozenset({9}),
     )
     assert readable(heard, ME) == text
 

@@ -8,6 +8,7 @@ from bot.models.offline.english import ENGLISH
 from bot.models.offline.german import GERMAN
 from bot.models.offline.japanese import JAPANESE
 from bot.models.offline.language import Language, words
+from sources.text import without_call_behind
 
 LANGUAGES = (ENGLISH, GERMAN, JAPANESE)
 
@@ -26,12 +27,6 @@ _ABBREVIATIONS = words(
 
 _ADDRESS = re.compile(r"^(?:\s{0,8}(?:<@[!&]?\d{1,25}>|@[\w.-]{1,40})[,:]?\s{1,8}(?=\S)){1,5}")
 """Mentions before the first word say who is spoken to."""
-_SPOKEN_OF = re.compile(
-    r"\b(?:is|are|was|of|about|with|to|from|for|by|than|and|or|like|love|hate|called|named|ist|sind|war|von|über|mit|"
-    r"an|für|als|wie|und|oder|mag|liebe|hasse|heißt)\s*$",
-    re.IGNORECASE,
-)
-"""What stands before a name that is part of the sentence."""
 
 
 def uncalled(said: str, name: str) -> str:
@@ -44,10 +39,7 @@ def uncalled(said: str, name: str) -> str:
     called = rf"\s{{0,8}}(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?@?{re.escape(name)}\s{{0,8}}[:,]\s*(?=\S)"
     if found := re.match(called, said, re.IGNORECASE):
         said = said[found.end() :]
-    last = re.search(rf"(?<=\S)\s*([,、]?)\s*@{re.escape(name)}\s*([.!?。！？…]*)\s*$", said, re.IGNORECASE)
-    if last is None or (not last[1] and _SPOKEN_OF.search(said[: last.start()])):
-        return said
-    return said[: last.start()] + last[2]
+    return without_call_behind(said, f"@{re.escape(name)}")
 
 
 def clean(text: str) -> str:
