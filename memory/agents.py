@@ -7,13 +7,16 @@ owns and nobody edited since: an agent that exists keeps its row, a new one is a
 import functools
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from memory.clock import to_text
-from memory.database import Row, Rows, Tx, Value
+from memory.database import Row, Rows, Tx, Value, connect, driver
 from memory.ids import AgentId, GroupId, PlaceId, new_id
+from memory.migrations import unreadable
 
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
 
@@ -291,3 +294,18 @@ def _agent(row: Row) -> Agent:
 def _parsed(text: str) -> Any:
     """Stored settings, parsed once: every turn reads them several times, and nobody changes what was read."""
     return json.loads(text)
+
+
+def models_named(path: Path) -> list[tuple[str, str]]:
+    """Model (empty: the service's) and name of every agent that a file does not archive, its members' own ones too.
+
+    For commands, which do not open it; the file is of this version. Raises StoreError.
+    """
+    sql = """SELECT model, name FROM agents WHERE status <> 'archived'
+             UNION SELECT m.model, a.name FROM group_members m JOIN agents a ON a.id = m.agent_id
+             WHERE m.model <> '' AND a.status <> 'archived' ORDER BY 2, 1"""
+    try:
+        with closing(connect(path, read_only=True)) as raw:
+            return [(row["model"], row["name"]) for row in Rows(raw).all(sql)]
+    except driver.DatabaseError as error:
+        raise unreadable(path, error) from error

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
 import typer
 
-from bot.cli.files import examine
+from bot.cli.files import File, examine
 from bot.cli.holder import Holder, holder_of
 from bot.cli.people import Administer, Json
 from bot.cli.printing import print_data, print_lines
@@ -15,8 +16,11 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.examining.ground import examine_backups, examine_databases, examine_folder
 from bot.examining.service import examine_approvals, examine_outside, examine_service
+from memory.agents import models_named
 from memory.clock import utc_now
+from memory.errors import StoreError
 from memory.folder import DataFolder
+from memory.migrations import Kind
 from sources.finding import Finding, State
 
 _MARKS = {State.GOOD: "ok", State.UNSET: "unset", State.DOUBT: "look", State.PROBLEM: "PROBLEM"}
@@ -58,7 +62,8 @@ async def _examine(config: Config, *, as_json: bool) -> None:
     status = await _status(holder, tell)
     async with asyncio.TaskGroup() as tasks:
         ask = holder.ask if holder is not None and status is not None else None
-        for part in [tasks.create_task(part) for part in examine_outside(config, utc_now, ask, status)]:
+        parts = examine_outside(config, utc_now, ask, status, _stored_models(files, tell))
+        for part in [tasks.create_task(part) for part in parts]:
             if findings := await part:
                 tell(findings)
     counts = Counter(each.state for each in found)
@@ -69,6 +74,20 @@ async def _examine(config: Config, *, as_json: bool) -> None:
         print_lines([f"{problems}, {counts[State.DOUBT]} to look at."])
     if counts[State.PROBLEM]:
         raise typer.Exit(1)
+
+
+def _stored_models(files: Iterable[File], tell: Callable[[list[Finding]], None]) -> list[tuple[str, str]]:
+    """What models the agents name that stand in files, be they served or not; what cannot be read is told."""
+    found = []
+    for file in files:
+        if file.kind is Kind.CONSTELLATION and not file.problem:
+            try:
+                named = models_named(file.path)
+            except StoreError as error:
+                tell([Finding("database", State.PROBLEM, str(error))])
+                continue
+            found += [(model, f"the agent {agent} in {file.path.parent.name}") for model, agent in named]
+    return found
 
 
 async def _status(holder: Holder | None, tell: Any) -> dict[str, Any] | None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from bot.config import OFFLINE, Config
 from bot.embedding import missing_words
@@ -17,8 +18,8 @@ _SECONDS = 40.0
 _ASKED = Request("Answer with one word.", (UserMessage("Are you there?"),), max_tokens=64)
 
 
-async def examine_models(config: Config, clock: Clock, used: Iterable[str]) -> list[Finding]:
-    """Each model that an agent (`used`) or a fallback names, asked alone."""
+async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) -> list[Finding]:
+    """Each model that an agent or a fallback names, asked alone; `used` with who uses it where that is not plain."""
     names = [name for name in dict.fromkeys((*used, *config.model.fallback)) if name != OFFLINE]
     if not names:
         words = "without one the offline model answers: it remembers and finds, and does not talk freely"
@@ -26,7 +27,11 @@ async def examine_models(config: Config, clock: Clock, used: Iterable[str]) -> l
             Finding("language model", State.UNSET, words, "set CARINA_MODEL, such as openai:gpt-5-mini, and its key")
         ]
     async with open_models(config, clock) as thinking:
-        return await asyncio.gather(*(_asked(thinking, name) for name in names))
+        found = await asyncio.gather(*(_asked(thinking, name) for name in names))
+    return [
+        replace(each, words=f"{each.words} (used by {used[name]})") if used.get(name) else each
+        for name, each in zip(names, found, strict=True)
+    ]
 
 
 async def _asked(thinking: Thinking, name: str) -> Finding:

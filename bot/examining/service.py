@@ -2,7 +2,7 @@
 
 import importlib
 import tempfile
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -27,10 +27,14 @@ Service: TypeAlias = Mapping[str, Any] | None
 
 
 def examine_outside(
-    config: Config, clock: Clock, ask: Ask | None, service: Service
+    config: Config, clock: Clock, ask: Ask | None, service: Service, stored: Iterable[tuple[str, str]]
 ) -> list[Coroutine[Any, Any, list[Finding]]]:
-    """What is asked over the network, part by part; to be run at once. `ask` asks the running service, if one runs."""
-    used = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
+    """What is asked over the network, part by part; to be run at once. `ask` asks the running service, if one runs.
+
+    `stored` are models of agents that stand in databases, each with words for who uses it.
+    """
+    known = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
+    used = {**{model or config.model.default: who for model, who in stored}, **dict.fromkeys(known, "")}
     redactor = Redactor(config.secrets())
     parts = (
         examine_models(config, clock, used),
