@@ -121,8 +121,8 @@ class App:
                     await until()
                 for front in self.fronts:
                     front.pause()
-                ending = self.router.drain(_END_SECONDS), *(front.finish(_END_SECONDS) for front in self.fronts)
-                await asyncio.gather(*ending)
+                finishing = (front.finish(_END_SECONDS) for front in self.fronts)
+                await asyncio.gather(self.router.drain(_END_SECONDS), self.store[0].hurry(), *finishing)
                 for task in listening:
                     task.cancel()
                 self.router.stop()

@@ -146,6 +146,11 @@ class Constellations:
         """Those whose files are open."""
         return [identifier for identifier, slot in self._slots.items() if slot.open is not None]
 
+    async def hurry(self) -> None:
+        """Let no open file be waited for much longer: the service is about to end."""
+        opened = [slot.open.database for slot in self._slots.values() if slot.open is not None]
+        await asyncio.gather(*(database.hurry() for database in (self.registry, *opened)))
+
     @asynccontextmanager
     async def use(self, constellation: ConstellationId) -> AsyncIterator[Database]:
         """The open database of a constellation, kept open while the context lasts."""

@@ -28,7 +28,7 @@ K = TypeVar("K")
 Value: TypeAlias = str | int | float | bytes | None
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
-_BUSY_MS = 5_000
+_BUSY_MS, _HURRIED_MS = 5_000, 500
 _READERS = 2
 """A third made answering no faster on two cores: beside SQLite's own work, reading is Python, one thread at a time."""
 _DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
@@ -330,6 +330,11 @@ class Database:
         except driver.OperationalError as error:
             raise _translate(error) from error
 
+    async def hurry(self) -> None:
+        """From now on wait for another program that holds the file only for a moment: the service is about to end."""
+        with suppress(DatabaseBusy, DatabaseFull):
+            await self.maintain(lambda raw: raw.execute(f"PRAGMA busy_timeout={_HURRIED_MS}"))
+
     async def _flush(self) -> None:
         try:
             while not self._closing or self._waiting:
@@ -353,11 +358,13 @@ class Database:
                 unit.done.cancel()
             raise
         except BaseException as error:
-            if len(units) == 1:
-                _settle(units[0], _translate(error))
-            else:  # one of them broke the group: each for itself
+            why = _translate(error)
+            if len(units) == 1 or isinstance(why, DatabaseBusy):  # each alone would only wait as long again
                 for unit in units:
-                    await self._commit_group([unit])
+                    _settle(unit, why)
+                return
+            for unit in units:  # one of them broke the group: each for itself
+                await self._commit_group([unit])
             return
         for unit, result in zip(units, results, strict=True):
             _settle(unit, result)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -287,6 +288,22 @@ async def test_a_file_that_another_program_holds_is_busy_and_works_again_later(
         await database.write(NOTE, put("taken"))
     other.close()
     assert stored(path) == ["taken"]
+
+
+async def test_units_that_wait_for_a_held_file_wait_together_and_before_an_end_only_for_a_moment(path: Path) -> None:
+    async with Database.open(path) as database:
+        await database.hurry()
+        other = connect(path)
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        units = [database.submit(NOTE, put(f"word {number}")) for number in range(8)]
+        results = await asyncio.gather(*units, return_exceptions=True)
+        other.execute("ROLLBACK")
+        other.close()
+        assert {type(each) for each in results} == {DatabaseBusy}
+        assert time.monotonic() - began < 2.5
+        assert await database.write(NOTE, put("later")) == "later"
+    assert stored(path) == ["later"]
 
 
 async def test_a_lock_that_is_released_in_time_is_only_waited_for(path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,26 @@ async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_
         assert late.failed or late.text == "I am being stopped, so nothing was done; try again when I am back."
         assert await t.service.ended(10) == 0
         assert time.monotonic() - began < 9
+
+
+async def test_a_database_that_somebody_holds_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    async with town(tmp_path) as t:
+        t.service.expected_errors |= {"not_stored_yet", "waits_for_database"}
+        await t.service.start()
+        await t.ask(t.ana, t.general, "<@bot> hello")
+        path = next(path for path in databases(t) if path.name == "carina.db")
+        with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            for number in range(6):
+                await t.ana.say(t.general, f"<@bot> remember that my key {number} is K{number}")
+            await asyncio.sleep(1)
+            began = time.monotonic()
+            t.service.terminate()
+            assert await t.service.ended(10) == 0
+            assert time.monotonic() - began < 9
+        await t.service.start()
+        await t.general.wait_for_bot(lambda m: "K5" in m.text, timeout=20)
+        await t.service.stop()
 
 
 async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_path: Path) -> None:
