@@ -11,6 +11,7 @@ import discord
 import structlog
 from discord import app_commands
 
+from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import call_point, outside
 from sources.discord.link import REFUSED
 from sources.discord.settings import DiscordSettings
@@ -162,6 +163,9 @@ class OwnTree(app_commands.CommandTree[Any]):
         """A command broke: who gave it is told instead of waiting for ever, and the log has why."""
         if isinstance(error, app_commands.TransformerError):
             text = f"I cannot do that with {error.value}: I do not see it, or it is of another kind."
+        elif isinstance(why := getattr(error, "original", None), DatabaseBusy | DatabaseFull):
+            log.warning("command_not_stored", reason=str(why))
+            text = f"My memory takes nothing just now: {why}. Nothing was done; try again in a minute."
         else:
             await super().on_error(interaction, error)
             text = "That went wrong, and why is in my log: whoever runs me can look there."

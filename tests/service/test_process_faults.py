@@ -132,6 +132,9 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         assert "database: takes no writes since" in out
         assert "another program holds the database" in out
         assert "1 not stored of what arrived, which only this process has" in out
+        told = await t.ana.command("tasks add", {"title": "buy milk"}, t.general)
+        assert "another program holds the database" in told.text
+        assert "try again" in told.text
         holder.execute("ROLLBACK")
         holder.close()
         answer = await t.general.wait_for_bot(after=said, timeout=30)
