@@ -15,6 +15,8 @@ LAUNCH = Path(__file__).parent / "launch"
 START_SECONDS = 40.0
 END_SECONDS = 60.0
 KILLED = -signal.SIGKILL
+_KILLED_THERE = " killed"
+"""Behind the point at which a process killed itself, in its trace."""
 
 
 @dataclass
@@ -43,6 +45,14 @@ class Home:
     @property
     def trace(self) -> list[str]:
         """Every "name:side" that was reached, in order."""
+        return [line for line in self._noted() if not line.endswith(_KILLED_THERE)]
+
+    @property
+    def deaths(self) -> list[str]:
+        """Every "name:side" at which a life killed itself, in order; what other threads reached meanwhile is none."""
+        return [line.removesuffix(_KILLED_THERE) for line in self._noted() if line.endswith(_KILLED_THERE)]
+
+    def _noted(self) -> list[str]:
         return self.trace_file.read_text("utf-8").splitlines()
 
     def variables(self, more: Mapping[str, str]) -> dict[str, str]:
@@ -58,6 +68,13 @@ class Home:
             "NO_COLOR": "1",
             "EMBEDDING_MODEL": "none",
         }
+
+
+def check_death(home: Home, code: int, fault: str, earlier: int) -> None:
+    """Raise AssertionError unless a life ended at its fault; `earlier` is how often others on that home had died."""
+    assert code == KILLED, f"ended with {code} instead of at {fault}"
+    found = home.deaths[earlier:]
+    assert found == [":".join(fault.split(":")[:2])], f"was killed at {found or 'no fault'}, not at {fault}"
 
 
 class Life:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.kill.checks import check, settled
 from tests.kill.ground import LATE, Case, Ground, Restart
-from tests.kill.lives import KILLED, Life, living
+from tests.kill.lives import Life, check_death, living
 from tests.kill.points import BY_CLOCK, EXEMPT
 from tests.kill.scenarios import Scenario
 
@@ -35,7 +35,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Played:
-    """How a case went: what was reached by its last life but one, and all that is wrong."""
+    """How a case went: what was reached once it had begun (by the last life, where starts count), and what is wrong."""
 
     reached: tuple[str, ...]
     trace: tuple[str, ...]
@@ -73,11 +73,10 @@ class Play:
         return Played(tuple(trace[self._begun :]), tuple(trace), tuple(wrong))
 
     async def _die(self, kill: Kill) -> None:
+        earlier = len(self._case.home.deaths)
         async with self._life(kill.restart, kill.fault) as life:
             code = await self._watch(life)
-            assert code == KILLED, f"ended with {code} instead of at {kill.fault}"
-        fault = ":".join(kill.fault.split(":")[:2])
-        assert self._case.home.trace[-1] == fault, f"died at {self._case.home.trace[-1]}, not at {fault}"
+        check_death(self._case.home, code, kill.fault, earlier)
         await asyncio.sleep(kill.restart.seconds)
         if self._scenario.from_start:
             self._begun = len(self._case.home.trace)

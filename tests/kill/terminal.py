@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.kill.checks import Store
-from tests.kill.lives import KILLED, Home, living
+from tests.kill.lives import Home, check_death, living
 from tests.wire.model import Answer, Call, Calls, ModelServer, Reply, Request
 
 FIRST, SECOND = "please remember that my bicycle is green", "and what now?"
@@ -42,8 +42,13 @@ async def chat(folder: Path, model: ModelServer, fault: str) -> Chatted:
         async with living(home, *arguments, typed=typed, CARINA_FAULT=armed) as life:
             code = await life.end()
         shown.append(life.said)
-        if code != (KILLED if armed else 0):
-            wrong += [f"the chat ended with {code}", *life.lines[-15:]]
+        try:
+            if armed:
+                check_death(home, code, armed, 0)
+            else:
+                assert code == 0, f"the chat ended with {code}"
+        except AssertionError as error:
+            wrong += [str(error), *life.lines[-15:]]
         if armed:
             await asyncio.sleep(RESTART_SECONDS)
     try:

@@ -4,6 +4,8 @@ See README.md. The points are enumerated by the program; what no scenario reache
 """
 
 import asyncio
+import contextlib
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest_asyncio
 
 from tests.kill import terminal
 from tests.kill.ground import LATE, SOON
+from tests.kill.lives import Home, check_death
 from tests.kill.playing import AT_ONCE, Grounds, Kill
 from tests.kill.points import BY_CLOCK, EXEMPT, all_points
 from tests.kill.scenarios import ALL, GROUPS
@@ -26,6 +29,25 @@ SAMPLE = (
 )
 """What runs with the fast tests."""
 
+DYING = """
+import os, signal, threading
+from memory.faults import call_point, faults
+HERE, ELSEWHERE = call_point("here"), call_point("elsewhere")
+kill = os.kill
+
+def kill_after_another_thread(*how):
+    other = threading.Thread(target=faults.reach, args=(ELSEWHERE, "after"))
+    other.start()
+    other.join()
+    kill(*how)
+
+os.kill = kill_after_another_thread
+faults.arm("here:before:2")
+faults.reach(HERE, "before")
+"""
+AT_THE_FAULT = 'faults.reach(HERE, "before")'
+BY_ANOTHER = "kill(os.getpid(), signal.SIGKILL)"
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def grounds(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Grounds]:
@@ -38,6 +60,26 @@ async def test_every_point_is_covered_or_exempt() -> None:
     assert sorted(all_points() - covered - EXEMPT.keys()) == [], "add a scenario that reaches them"
     assert sorted((covered | EXEMPT.keys()) - all_points()) == [], "these points do not exist any more"
     assert sorted(covered & EXEMPT.keys()) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "problem"),
+    [
+        (AT_THE_FAULT, ""),
+        (BY_ANOTHER, "killed at no fault, not at here:before:2"),
+        ("raise SystemExit(3)", "ended with 3"),
+    ],
+)
+async def test_a_death_counts_at_its_fault_whatever_another_thread_reaches_meanwhile(
+    tmp_path: Path, end: str, problem: str
+) -> None:
+    home = Home(tmp_path)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", DYING + end, env=home.variables({}))
+    code = await process.wait()
+    expected = pytest.raises(AssertionError, match=problem) if problem else contextlib.nullcontext()
+    with expected:
+        check_death(home, code, "here:before:2", 0)
+    assert home.trace == ["here:before", *(["here:before", "elsewhere:after"] if end == AT_THE_FAULT else [])]
 
 
 @pytest.mark.timeout(300)
@@ -65,7 +107,7 @@ async def test_kill_a_chat_at_each_point(tmp_path: Path) -> None:
         model.default = terminal.answer
         survey = await terminal.chat(tmp_path, model, "")
         assert not survey.wrong, "\n".join(survey.wrong)
-        faults = list(dict.fromkeys(survey.trace))
+        faults = [fault for fault in dict.fromkeys(survey.trace) if fault.partition(":")[0] not in BY_CLOCK]
         reached = {fault.partition(":")[0] for fault in faults}
         assert reached >= terminal.POINTS
         assert not (reached & EXEMPT.keys()) - BY_CLOCK

@@ -3,7 +3,8 @@
 Put this folder on PYTHONPATH behind tests/wire/launch, whose sitecustomize hands over to this one. It changes
 modules as they are imported and imports nothing of the program itself:
 
-KILL_TEST_TRACE          file to which each reached point is appended, one "name:side" a line
+KILL_TEST_TRACE          file to which each reached point is appended, one "name:side" a line, and "name:side killed"
+                         by the one at which the process kills itself; other threads may still add theirs behind it
 KILL_TEST_NONCE_SECONDS  how long Discord's endpoint relies on nonces
 KILL_TEST_PREVIEW        seconds until an answer is shown while it is written or worked on, and between edits
 KILL_TEST_LOOK           seconds between looks for requests whose time is over
@@ -15,7 +16,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,12 @@ def _note_points(module: Any) -> None:
         os.write(trace, f"{point.name}:{side}\n".encode())
         reach(self, point, side)
 
+    def kill(pid: int, number: int) -> None:
+        os.write(trace, f"{module.faults._armed} killed\n".encode())
+        os.kill(pid, number)
+
     module.Faults.reach = noted
+    module.os = SimpleNamespace(getpid=os.getpid, kill=kill)
 
 
 def _forget_nonces(module: Any) -> None:
