@@ -74,7 +74,7 @@ def asks(t: Town, content: str, *then: str) -> None:
 async def waiting(t: Town, person: Person, channel: Channel, content: str, *then: str) -> Message:
     """Somebody asks for something that has to wait; gives the card in the owner's direct messages."""
     asks(t, content, *then)
-    assert (await t.ask(person, channel, "<@bot> keep this for me", within=20)).text == WAITS
+    assert (await t.ask(person, channel, "<@bot> keep this for me")).text == WAITS
     return await card_of(t, content)
 
 
@@ -86,13 +86,13 @@ async def card_of(t: Town, content: str, place: Channel | None = None) -> Messag
 
 async def final(t: Town, card: Message) -> str:
     """The last line of a card, once nothing can be pressed on it any more."""
-    await t.server.until(lambda: not card.buttons, 20, "the card's final state")
+    await t.server.until(lambda: not card.buttons, what="the card's final state")
     return card.text.splitlines()[-1]
 
 
 async def finished(t: Town, card: Message, channel: Channel, text: str = DONE) -> Message:
     """The answer that follows a decision, once it is said and the card tells of the decision."""
-    said = await channel.wait_for_bot(lambda m: m.text == text, timeout=20)
+    said = await channel.wait_for_bot(lambda m: m.text == text)
     await final(t, card)
     return said
 

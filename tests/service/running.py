@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.wire import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 40.0  # two busy cores load the libraries slowly
 STOP_SECONDS = 30.0
@@ -45,7 +47,7 @@ class Service:
         self._process = await self._spawn(*(arguments or ("run", "--log-json")))
         self._reading = asyncio.create_task(self._read(self._process))
 
-    async def logged(self, event: str, *, within: float = 10.0, count: int = 1, **facts: object) -> dict[str, Any]:
+    async def logged(self, event: str, *, within: float = PATIENCE, count: int = 1, **facts: object) -> dict[str, Any]:
         """The count-th event of that name with these facts, already there or still to come."""
 
         def fitting() -> list[dict[str, Any]]:

@@ -111,7 +111,7 @@ async def test_what_nobody_answers_is_closed_and_told_by_itself(tmp_path: Path) 
     async with asking_town(tmp_path, toml=SOON_OVER) as t:
         content = "The coot is late."
         card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
-        await t.general.wait_for_bot(lambda m: m.text == "Nobody answered in time.", timeout=30)
+        await t.general.wait_for_bot(lambda m: m.text == "Nobody answered in time.")
         assert "Expired unanswered" in await final(t, card)
         assert record_of(t, request_of(t, content)) == ["asked", "expired"]
         assert times_kept(t, content) == 0

@@ -167,7 +167,7 @@ async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Town, l
     asked = await bea.command("privacy erase", channel=channel)
     assert asked.message is not None
     assert (await bea.press(asked.message, "Erase everything")).text.startswith("Erased")
-    await t.server.until(lambda: card.deleted, 20, "the card's end")
+    await t.server.until(lambda: card.deleted, what="the card's end")
     refused(await t.olga.press(before, "Once"), "taken back")
     assert times_kept(t, content) == 0
     assert rows(t, "SELECT 1 FROM outbox WHERE instr(content || detail, 'whimbrel')") == []
@@ -179,7 +179,7 @@ async def test_what_is_taken_back_leaves_no_file_with_it(asking: Town) -> None:
     card = await waiting(t, t.ana, channel, content)
     assert len(card.attachments) == 1
     await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
-    await t.server.until(lambda: card.deleted, 20, "the card's end")
+    await t.server.until(lambda: card.deleted, what="the card's end")
     assert times_kept(t, content) == 0
 
 

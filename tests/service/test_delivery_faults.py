@@ -32,7 +32,7 @@ async def test_a_long_rate_limit_is_left_to_the_outbox(scripted: Town) -> None:
     channel = scripted.guild.text_channel("banned")
     scripted.model.script(Answer("later"))
     rule = scripted.server.faults.rate_limit("POST", MESSAGES.format(channel.id), 3, shared=True, times=2)
-    await scripted.ask(scripted.ana, channel, "<@bot> hello", within=20)
+    await scripted.ask(scripted.ana, channel, "<@bot> hello")
     assert rule.hits == 2
     await said_once(scripted, channel, "later")
 
@@ -43,7 +43,7 @@ async def test_an_error_of_the_server_is_tried_again(scripted: Town, status: int
     channel = scripted.guild.text_channel(f"error-{status}")
     scripted.model.script(Answer("here"))
     rule = scripted.server.faults.fail("POST", MESSAGES.format(channel.id), status)
-    await scripted.ask(scripted.ana, channel, "<@bot> hello", within=20)
+    await scripted.ask(scripted.ana, channel, "<@bot> hello")
     assert rule.hits == 1
     await said_once(scripted, channel, "here")
 
@@ -55,8 +55,8 @@ async def test_a_send_without_an_answer_is_not_repeated_blindly(scripted: Town, 
     scripted.model.script(Answer("once"), Answer("after it"))
     faults, path = scripted.server.faults, MESSAGES.format(channel.id)
     rule = faults.cut_after_applying("POST", path) if applied else faults.cut_before_applying("POST", path)
-    await scripted.ask(scripted.ana, channel, "<@bot> hello", within=20)
-    await scripted.ask(scripted.ana, channel, "<@bot> again", within=20)
+    await scripted.ask(scripted.ana, channel, "<@bot> hello")
+    await scripted.ask(scripted.ana, channel, "<@bot> again")
     assert rule.hits == 1
     assert [message.text for message in channel.from_bot] == ["once", "after it"]
 
@@ -142,7 +142,7 @@ async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once
     await fresh.service.logged("discord_unreachable", count=2)
     fresh.server.faults.clear()
     await up(fresh)
-    await fresh.service.logged("ready", front_end="discord", within=30)
+    await fresh.service.logged("ready", front_end="discord")
     await until(lambda: fresh.server.requests_to("POST", MESSAGES.format(fresh.general.id))[1:], within=60)
     await fresh.service.stop()
     assert [message.text for message in fresh.general.from_bot] == ["hello again"]

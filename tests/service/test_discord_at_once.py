@@ -82,7 +82,7 @@ async def test_the_store_ends_as_if_everything_had_happened_slowly(
         await happen(listening, channel, people, first, posts, expected)
     await happen(listening, channel, people, then, posts, expected)
     asked = await listening.ana.say(channel, "<@bot> are you there?")
-    await channel.wait_for_bot(after=asked, timeout=20)
+    await channel.wait_for_bot(after=asked)
     assert stored(path, channel) == {**expected, str(asked.id): "are you there?"}
 
 

@@ -66,10 +66,10 @@ async def test_nothing_is_lost_or_said_twice_when_the_gateway_breaks(offline_tow
     sessions = gateway.identifies + gateway.resumes
     break_gateway(t, fault)
     missed = await t.ana.say(channel, "<@bot> where is my dentist?")
-    answer = await channel.wait_for_bot(after=missed, timeout=20)
+    answer = await channel.wait_for_bot(after=missed)
     assert "Elm Street" in answer.text
     await until(lambda: gateway.identifies + gateway.resumes > sessions)
-    last = await t.ask(t.ana, channel, "<@bot> where is my dentist?", within=20)
+    last = await t.ask(t.ana, channel, "<@bot> where is my dentist?")
     assert [message.id for message in channel.from_bot if message.id > missed.id] == [answer.id, last.id]
     t.server.faults.keep_sessions()
 
@@ -124,7 +124,7 @@ async def test_it_waits_for_a_discord_that_is_down_at_its_start(tmp_path: Path) 
         reason = (await t.service.logged("discord_unreachable"))["reason"]
         assert f"discord: not connected: {reason}; it is tried again" in (await t.service.run("status"))[1]
         await t.server.faults.accept_rest()
-        await t.service.logged("ready", front_end="discord", within=20)
+        await t.service.logged("ready", front_end="discord")
         assert "discord: connected as carina" in (await t.service.run("status"))[1]
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
         await t.service.stop()

@@ -76,7 +76,7 @@ async def test_what_was_edited_and_deleted_while_it_was_down_is_followed_through
         await t.ana.edit(edited, "<@bot> we meet at dusk")
         await t.ana.delete(deleted)
         await t.service.start()
-        await t.ask(t.ana, t.general, "<@bot> anything new?", within=20)
+        await t.ask(t.ana, t.general, "<@bot> anything new?")
         shown = str(t.model.requests[-1].messages)
         assert "we meet at dusk" in shown
         assert "noon" not in shown
@@ -93,7 +93,7 @@ async def test_what_was_missed_when_a_session_could_not_be_resumed_is_answered_o
         t.server.faults.cut()
         missed = await t.ana.say(t.general, "<@bot> which color is my car?")
         await t.server.faults.accept_gateway()
-        answer = await t.general.wait_for_bot(after=missed, timeout=20)
+        answer = await t.general.wait_for_bot(after=missed)
         assert "red" in answer.text
         t.server.faults.keep_sessions()
         await t.ask(t.ana, t.general, "<@bot> thank you")

@@ -103,7 +103,7 @@ async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_resta
         assert code == 0, error
         ((job,),) = rows(t, "SELECT id FROM jobs WHERE kind = 'preference'")
         await t.service.run("jobs", "run", job)
-        card = await t.olga.direct.wait_for_bot(after=answer, timeout=20)
+        card = await t.olga.direct.wait_for_bot(after=answer)
         assert words in card.text
         assert [button["label"] for button in card.buttons] == ["Use it", "Forget it"]
         await t.service.kill()

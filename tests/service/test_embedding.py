@@ -1,6 +1,5 @@
 """The running service gives what is said its vectors, and loses none when it dies while it keeps them."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 
 from memory.database import Rows, connect
 from tests.memory.embedding_server import EmbeddingServer, serving
-from tests.service.towns import Town, town
+from tests.service.towns import Town, town, until
 
 KILLED = -9
 
@@ -43,12 +42,13 @@ def waiting(t: Town) -> tuple[int, int]:
 
 async def until_embedded(t: Town) -> int:
     """Wait until nothing waits any more; how many messages have vectors."""
-    async with asyncio.timeout(30):
-        while True:
-            left, done = waiting(t)
-            if left == 0 and done > 0:
-                return done
-            await asyncio.sleep(0.05)
+
+    def embedded() -> bool:
+        left, done = waiting(t)
+        return left == 0 and done > 0
+
+    await until(embedded, what="vectors")
+    return waiting(t)[1]
 
 
 async def test_what_is_said_and_answered_gets_vectors_and_status_tells(

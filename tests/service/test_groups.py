@@ -128,7 +128,7 @@ async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answe
     room = rooms["pipeline"]
     earlier = len(room.log)
     said = await made.ana.say(room, "write something, take your time")
-    await room.wait_for_bot(lambda m: m.content == "Bee got the draft: True", after=said, timeout=20)
+    await room.wait_for_bot(lambda m: m.content == "Bee got the draft: True", after=said)
     await until(lambda: [each.what for each in room.log[earlier:]][-1] == "delete", what="its end")
     told = [(each.what, each.content) for each in room.log[earlier:] if each.from_bot]
     assert told[0] == ("create", "pipeline is working on this: stage 1 of 2.\n… Ant: draft")

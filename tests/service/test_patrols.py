@@ -56,7 +56,7 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
         assert t.olga.direct.from_bot == []
         t.model.script(Answer(FIRE))
         await run_now(t)
-        said = await t.olga.direct.wait_for_bot(timeout=20)
+        said = await t.olga.direct.wait_for_bot()
         assert said.text == FIRE
         assert await told(t) == "said something to the owner"
         t.model.script(Answer("They are on their way."))
@@ -73,11 +73,11 @@ async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_the
         keep = Call("recall", {"operation": "insert", "content": "the stove was on"})
         t.model.script(Calls(keep), Answer("SILENT"), Answer("I wrote down that the stove was on."))
         await run_now(t)
-        card = await t.olga.direct.wait_for_bot(timeout=20)
+        card = await t.olga.direct.wait_for_bot()
         assert "asks for your yes" in card.text
         assert rows(t, "SELECT count(*) FROM archival_entries") == [(0,)]
         await t.olga.press(card, "Once")
-        said = await t.olga.direct.wait_for_bot(after=card, timeout=20)
+        said = await t.olga.direct.wait_for_bot(after=card)
         assert said.text == "I wrote down that the stove was on."
         assert rows(t, "SELECT audience FROM archival_entries") == [("owner",)]
         assert [request.problem for request in t.model.requests if request.problem] == []
@@ -116,7 +116,7 @@ async def test_a_death_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> 
         await t.service.ended()
         del t.service.environment["CARINA_FAULT"]
         await t.service.start()
-        said = await t.olga.direct.wait_for_bot(timeout=30)
+        said = await t.olga.direct.wait_for_bot()
         assert said.text == FIRE
         done = "SELECT 1 FROM outbox WHERE status NOT IN ('sent', 'withdrawn')"
         await until(lambda: rows(t, done) == [], what="everything is sent")

@@ -35,9 +35,9 @@ def holding(t: Town, word: str = WORD) -> list[str]:
 async def lived(t: Town) -> None:
     """Ana speaks in the channel and directly, and something is remembered; Olga speaks as well."""
     t.model.script(Calls(KEEP), Answer(f"I keep it: {WORD}."), Answer(f"A secret {WORD}."), Answer("Tortoise, yes."))
-    await t.ask(t.ana, t.general, f"<@bot> my llama is called {WORD}", within=20)
-    await t.ask(t.ana, t.ana.direct, f"my secret is {WORD}", within=20)
-    await t.ask(t.olga, t.general, "<@bot> the tortoise sleeps", within=20)
+    await t.ask(t.ana, t.general, f"<@bot> my llama is called {WORD}")
+    await t.ask(t.ana, t.ana.direct, f"my secret is {WORD}")
+    await t.ask(t.olga, t.general, "<@bot> the tortoise sleeps")
     assert holding(t)
 
 
@@ -81,13 +81,13 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(tmp_path: P
         asks = len(t.model.requests)
         await t.ana.say(t.general, f"<@bot> do you remember {WORD}?")
         t.model.script(Answer("Good morning."))
-        await t.ask(t.olga, t.general, "<@bot> good morning", within=20)
+        await t.ask(t.olga, t.general, "<@bot> good morning")
         (request,) = t.model.requests[asks:]
         assert WORD not in json.dumps(request.body)
         assert holding(t) == []
         t.model.script(Answer("There you are."))
         assert "Resumed" in (await t.ana.command("privacy resume", None, t.general)).text
-        assert (await t.ask(t.ana, t.general, "<@bot> hello again", within=20)).text == "There you are."
+        assert (await t.ask(t.ana, t.general, "<@bot> hello again")).text == "There you are."
 
 
 async def test_who_answers_somebody_that_opted_out_quotes_nothing_of_them(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_who_answers_somebody_that_opted_out_quotes_nothing_of_them(tmp_pa
         await t.ana.command("privacy optout", None, t.general)
         hers = await t.ana.say(t.general, f"my llama is called {WORD}")
         t.model.script(Answer("I do not know."))
-        await t.ask(t.olga, t.general, "<@bot> what is it called?", reply_to=hers, within=20)
+        await t.ask(t.olga, t.general, "<@bot> what is it called?", reply_to=hers)
         (request,) = t.model.requests
         assert WORD not in json.dumps(request.body)
         assert holding(t) == []
@@ -156,4 +156,4 @@ async def test_the_owner_does_the_same_by_command_with_and_without_a_service(tmp
         assert (code, "Resumed" in out) == (0, True)
         await t.service.start()
         t.model.script(Answer("Hello Ana."))
-        assert (await t.ask(t.ana, t.general, "<@bot> hello", within=20)).text == "Hello Ana."
+        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Hello Ana."

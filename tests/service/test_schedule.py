@@ -10,6 +10,7 @@ import pytest
 from memory.audience import Trust
 from tests.service.asking import rows
 from tests.service.towns import Town, town
+from tests.wire import PATIENCE
 
 CALL = "⏰ call mum"
 TRUSTED = {
@@ -20,7 +21,7 @@ TRUSTED = {
 }
 
 
-async def eventually(fits: Callable[[], bool], what: str, within: float = 20.0) -> None:
+async def eventually(fits: Callable[[], bool], what: str, within: float = PATIENCE) -> None:
     """Wait until something is so that nothing tells."""
     try:
         async with asyncio.timeout(within):
@@ -39,7 +40,7 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         await t.service.start()
         answer = await t.ask(t.ana, t.ana.direct, "remind me in 2 seconds to call mum")
         assert re.match(r"I will remind you, .* call mum\.", answer.text)
-        said = await t.ana.direct.wait_for_bot(after=answer, timeout=20)
+        said = await t.ana.direct.wait_for_bot(after=answer)
         assert said.text == CALL
         assert [button["label"] for button in said.buttons] == ["Snooze", "Done"]
         assert statuses(t) == ["told"]
@@ -52,7 +53,7 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         ((later,),) = rows(t, "SELECT id FROM jobs WHERE id GLOB '*:later'")
         code, _out, error = await t.service.run("jobs", "run", later)
         assert code == 0, error
-        again = await t.ana.direct.wait_for_bot(after=said, timeout=20)
+        again = await t.ana.direct.wait_for_bot(after=said)
         assert again.text == CALL
 
         done = await t.ana.press(again, "Done")
@@ -71,7 +72,7 @@ async def test_what_its_channel_does_not_take_any_more_is_said_to_its_person_alo
         gone = t.guild.text_channel("gone")
         await t.ask(t.ana, gone, "<@bot> remind me in 4 seconds to stretch")
         gone.delete()
-        said = await t.ana.direct.wait_for_bot(timeout=20)
+        said = await t.ana.direct.wait_for_bot()
         assert said.text == "⏰ stretch (I cannot say it where you set it any more)"
         assert (await t.ana.press(said, "Done")).text == "Done: stretch"
         await eventually(lambda: said.buttons == [], "what was said shows that it is done")
@@ -84,7 +85,7 @@ async def test_in_a_channel_it_names_its_person_and_is_theirs_alone(tmp_path: Pa
     async with town(tmp_path) as t:
         await t.service.start()
         answer = await t.ask(t.ana, t.general, "<@bot> remind me in 1 second to stretch")
-        said = await t.general.wait_for_bot(after=answer, timeout=20)
+        said = await t.general.wait_for_bot(after=answer)
         assert said.text == f"<@{t.ana.id}> ⏰ stretch"
         refused = await t.olga.press(said, "Done")
         assert "somebody else's" in refused.text
@@ -108,7 +109,7 @@ async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path
         await t.service.ended()
         del t.service.environment["CARINA_FAULT"]
         await t.service.start()
-        said = await t.ana.direct.wait_for_bot(after=answer, timeout=20)
+        said = await t.ana.direct.wait_for_bot(after=answer)
         assert said.text.startswith(CALL)
         await t.ask(t.ana, t.ana.direct, "thanks")
         assert len([each for each in t.ana.direct.from_bot if "call mum" in each.text and "⏰" in each.text]) == 1

@@ -223,7 +223,7 @@ async def test_who_has_had_no_break_for_ninety_minutes_is_spoken_to_once(tmp_pat
         edit(t, SPREAD, earlier)
         await t.service.start()
         assert await ran(t, "sleeptime") == "fired: Check-in: hyperfocus"
-        await t.general.wait_for_bot(lambda message: "Water?" in message.text, timeout=30)
+        await t.general.wait_for_bot(lambda message: "Water?" in message.text)
         woken = next(request for request in t.model.requests if "You look after" in str(request.messages[-1]))
         assert "Annie has been here for 98 minutes without a pause" in str(woken.messages[-1]["content"])
         await t.service.stop()

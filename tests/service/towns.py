@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.service.running import Service
+from tests.wire import PATIENCE
 from tests.wire.conftest import find_openapi
 from tests.wire.discord import Channel, DiscordServer, Guild, GuildChannel, Message, Person
 from tests.wire.discord.calls import Request as Sent
@@ -45,12 +46,14 @@ class Town:
         self.guild.add(person, nick=nick)
         return person
 
-    async def ask(self, person: Person, channel: Channel, text: str, *, within: float = 15.0, **more: Any) -> Message:
+    async def ask(
+        self, person: Person, channel: Channel, text: str, *, within: float = PATIENCE, **more: Any
+    ) -> Message:
         """Say something, and wait for what the bot says next there."""
         said = await person.say(channel, text, **more)
         return await channel.wait_for_bot(after=said, timeout=within)
 
-    async def asked(self, fits: Callable[[Request], bool], within: float = 15.0) -> Request:
+    async def asked(self, fits: Callable[[Request], bool], within: float = PATIENCE) -> Request:
         """The first request to the model that fits, already there or still to come."""
         count = 0
         while True:
@@ -88,7 +91,7 @@ async def town(folder: Path, *, scripted: bool = False) -> AsyncIterator[Town]:
         assert [request for request in server.requests if may_wake_somebody(request)] == []
 
 
-async def until(find: Callable[[], object], within: float = 15.0, what: str = "a condition") -> None:
+async def until(find: Callable[[], object], within: float = PATIENCE, what: str = "a condition") -> None:
     """Wait for what no server tells of, looking often."""
     try:
         async with asyncio.timeout(within):

@@ -10,6 +10,7 @@ from typing import Any
 import discord
 from discord import app_commands
 
+from tests.wire import PATIENCE
 from tests.wire.discord import DiscordServer, GuildChannel
 
 
@@ -36,7 +37,7 @@ class Bot(discord.Client):
 
     async def until(self, *wanted: tuple[str, int]) -> None:
         """Until all these events have come."""
-        async with asyncio.timeout(10), self.changed:
+        async with asyncio.timeout(PATIENCE), self.changed:
             await self.changed.wait_for(lambda: all(event in self.events for event in wanted))
 
     async def on_ready(self) -> None:

@@ -20,6 +20,7 @@ from typing import Any, Self, TypeAlias, assert_never
 
 from aiohttp import web
 
+from tests.wire import PATIENCE
 from tests.wire.replies import (
     CONTEXT_OVERFLOW,
     OVERLOADED,
@@ -330,7 +331,7 @@ class ModelServer:
         """Add replies, given in the order in which requests arrive."""
         self.pending.extend(replies)
 
-    async def wait_for(self, count: int, timeout: float = 10) -> list[Request]:
+    async def wait_for(self, count: int, timeout: float = PATIENCE) -> list[Request]:
         """All requests so far, as soon as there are `count` of them."""
         try:
             async with asyncio.timeout(timeout), self._arrived:

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.wire import PATIENCE
 from tests.wire.bluesky.chat import Chat
 from tests.wire.bluesky.jetstream import METHOD
 from tests.wire.bluesky.world import Invalid, Json, Post, User, World
@@ -78,12 +79,12 @@ class BlueskyServer(World):
     def count(self, method: str) -> int:
         return Counter(self.calls)[method]
 
-    async def until(self, true: Callable[[], object], within: float = 15.0) -> None:
+    async def until(self, true: Callable[[], object], within: float = PATIENCE) -> None:
         """Wait until something holds, looking after every call."""
         async with asyncio.timeout(within), self._changed:
             await self._changed.wait_for(lambda: bool(true()))
 
-    async def wait_for_post(self, author: User, after: int = 0, within: float = 15.0) -> Post:
+    async def wait_for_post(self, author: User, after: int = 0, within: float = PATIENCE) -> Post:
         """The post of somebody that comes after so many."""
         await self.until(lambda: len(author.posts) > after, within)
         return author.posts[after]

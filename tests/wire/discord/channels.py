@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from tests.wire import PATIENCE
 from tests.wire.discord import payloads, permissions
 from tests.wire.discord.messages import Json, LogEntry, Message
 from tests.wire.discord.people import Role, User
@@ -86,7 +87,7 @@ class Channel:
         fits: Callable[[Message], bool] = lambda _: True,
         *,
         after: Message | None = None,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> Message:
         """The first living bot message that fits, already there or still to come (or to be edited so).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tests.wire import PATIENCE
 from tests.wire.discord import interactions, posting, threads, using
 from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel, Thread
 from tests.wire.discord.drafts import store
@@ -106,7 +107,7 @@ class Person(User):
         options: Mapping[str, Any] | None = None,
         channel: Channel | None = None,
         *,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> Answered:
         """Use a slash command ("memory show") and wait until its answer is there for good.
 
@@ -120,7 +121,7 @@ class Person(User):
         """Use a context menu on a message, or on a person seen in a channel."""
         place = target.channel if isinstance(target, Message) else channel or self.direct
         data = using.menu_data(self.world, self, place, name, target)
-        return await self._settled(interactions.start(self.world, 2, self, place, data), 10.0)
+        return await self._settled(interactions.start(self.world, 2, self, place, data), PATIENCE)
 
     async def autocomplete(
         self,
@@ -135,16 +136,16 @@ class Person(User):
         place = channel or self.direct
         filled = {**(options or {}), focused: typed}
         data = using.command_data(self.world, self, place, path, filled, focused=focused)
-        answered = await self._settled(interactions.start(self.world, 4, self, place, data), 10.0)
+        answered = await self._settled(interactions.start(self.world, 4, self, place, data), PATIENCE)
         return answered.choices or []
 
-    async def press(self, message: Message, button: str, *, timeout: float = 10.0) -> Answered:
+    async def press(self, message: Message, button: str, *, timeout: float = PATIENCE) -> Answered:
         """Press a button, named by its custom_id or label."""
         data = using.press_data(self, message, button)
         return await self._used(message, data, timeout)
 
     async def select(
-        self, message: Message, menu: str, *values: str | User | Channel, timeout: float = 10.0
+        self, message: Message, menu: str, *values: str | User | Channel, timeout: float = PATIENCE
     ) -> Answered:
         """Choose from a select menu, named by its custom_id or placeholder."""
         data = using.select_data(self, message, menu, values)
@@ -160,7 +161,7 @@ class Person(User):
         place = modal.place
         data = using.modal_data(modal, values)
         started = interactions.start(self.world, 5, self, channel or place, data, modal.source)
-        return await self._settled(started, 10.0)
+        return await self._settled(started, PATIENCE)
 
     async def _used(self, message: Message, data: dict[str, Any], timeout: float) -> Answered:
         started = interactions.start(self.world, 3, self, message.channel, data, message)

@@ -15,6 +15,7 @@ from discord.asset import Asset
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+from tests.wire import PATIENCE
 from tests.wire.discord import posting
 from tests.wire.discord.calls import Request
 from tests.wire.discord.channels import GuildChannel
@@ -178,22 +179,22 @@ class DiscordServer:
         """MESSAGE_DELETE_BULK, as when a moderator cleans up."""
         posting.bulk_delete(self.world, list(messages))
 
-    async def until(self, find: Callable[[], T | None], timeout: float = 10.0, what: str = "") -> T:
+    async def until(self, find: Callable[[], T | None], timeout: float = PATIENCE, what: str = "") -> T:
         """The first true thing `find` returns; it is asked again after every change in the server."""
         return await self.world.changes.until(find, timeout, what or "a condition")
 
-    async def wait_connected(self, timeout: float = 10.0) -> None:
+    async def wait_connected(self, timeout: float = PATIENCE) -> None:
         """Until the bot has identified and its connection lives."""
         await self.until(lambda: self.connected, timeout, "the bot to connect")
 
-    async def wait_disconnected(self, timeout: float = 10.0) -> None:
+    async def wait_disconnected(self, timeout: float = PATIENCE) -> None:
         await self.until(lambda: not self.gateway.connections, timeout, "the bot to disconnect")
 
-    async def wait_for_commands(self, timeout: float = 10.0) -> list[Json]:
+    async def wait_for_commands(self, timeout: float = PATIENCE) -> list[Json]:
         """Until the bot has synced global commands."""
         return await self.until(lambda: self.world.commands, timeout, "commands to be synced")
 
-    async def wait_for_request(self, method: str, path: str, *, count: int = 1, timeout: float = 10.0) -> Request:
+    async def wait_for_request(self, method: str, path: str, *, count: int = 1, timeout: float = PATIENCE) -> Request:
         """The count-th answered request that matches; the path without /api/v10, with wildcards."""
 
         def find() -> Request | None:
