@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.service.asking import rows
 from tests.service.towns import Town, town, until
 from tests.wire.discord import Channel
-from tests.wire.model import Answer, Slow
+from tests.wire.model import Answer, Held, Slow
 
 shared = pytest.mark.asyncio(loop_scope="module")
 MESSAGES = "/channels/{}/messages"
@@ -114,14 +115,23 @@ async def fresh(tmp_path: Path) -> AsyncIterator[Town]:
 
 @pytest.mark.slow
 async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(fresh: Town) -> None:
-    fresh.model.script(Slow(1, Answer("for Annie")), Slow(1, Answer("for Olga")))
+    cut = asyncio.Event()
+    fresh.model.script(Held(cut.is_set, Answer("for Annie")), Held(cut.is_set, Answer("for Olga")))
     await fresh.service.start()
     await fresh.ana.say(fresh.general, "<@bot> a question")
     await fresh.model.wait_for(1)
     said = await fresh.olga.dm("another one")
     await fresh.model.wait_for(2)
     await down(fresh)
-    await asyncio.sleep(4)
+    cut.set()
+    tries: set[tuple[object, ...]] = set()
+
+    def tried_again() -> bool:
+        sql = "SELECT content, next_attempt_at FROM outbox WHERE status = 'pending' AND next_attempt_at IS NOT NULL"
+        tries.update(rows(fresh, sql))
+        return all(len([each for each in tries if each[0] == said]) > 1 for said in ("for Annie", "for Olga"))
+
+    await until(tried_again, what="two tries of each answer")
     await up(fresh)
     await fresh.general.wait_for_bot(lambda m: m.text == "for Annie", timeout=60)
     await fresh.olga.direct.wait_for_bot(after=said, timeout=60)

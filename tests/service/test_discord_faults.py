@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.asking import rows
 from tests.service.towns import Town, town, until
 from tests.wire.discord.world import Privileged
-from tests.wire.model import Answer, Slow
+from tests.wire.model import Answer, Held
 
 
 async def test_a_wrong_token_is_said_clearly_and_the_exit_code_is_2(tmp_path: Path) -> None:
@@ -132,14 +133,16 @@ async def test_it_waits_for_a_discord_that_is_down_at_its_start(tmp_path: Path) 
 
 async def test_it_stops_in_order_while_discord_is_down(tmp_path: Path) -> None:
     async with town(tmp_path, scripted=True) as t:
-        t.model.script(Slow(1, Answer("an answer")))
+        down = asyncio.Event()
+        t.model.script(Held(down.is_set, Answer("an answer")))
         await t.service.start()
         said = await t.ana.say(t.general, "<@bot> a question")
         await t.model.wait_for(1)
         await t.server.faults.refuse_gateway()
         await t.server.faults.refuse_rest()
         t.server.faults.cut()
-        await asyncio.sleep(1.2)  # the answer is in the outbox now, and cannot be sent
+        down.set()
+        await until(lambda: rows(t, "SELECT 1 FROM outbox WHERE content = 'an answer'"), what="the answer, unsent")
         await t.service.stop()
         await t.server.faults.accept_rest()
         await t.server.faults.accept_gateway()

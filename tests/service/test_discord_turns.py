@@ -2,21 +2,23 @@
 
 import pytest
 
+from tests.service.asking import rows
 from tests.service.towns import Town, until
 from tests.wire.discord import Message
-from tests.wire.model import Answer, Request, Slow, text_of
+from tests.wire.model import Answer, Held, Request, Slow, text_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-LONG_ENOUGH = 1.5  # seconds that the model takes while people go on
+
+def after_hearing(t: Town, words: str, answer: str) -> Held:
+    """An answer that the model gives once the program has heard somebody say that."""
+    return Held(lambda: rows(t, "SELECT 1 FROM messages WHERE instr(content, ?)", words), Answer(answer))
 
 
 async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted: Town) -> None:
     channel = scripted.guild.text_channel("mentions")
-    scripted.model.script(Slow(0.5, Answer("Hello Annie.")))
+    scripted.model.script(Held(lambda: channel.typings, Answer("Hello Annie.")))
     said = await scripted.ana.say(channel, "<@bot> hello")
-    await scripted.server.until(lambda: channel.typings, what="typing")
-    assert channel.from_bot == []
     answer = await channel.wait_for_bot(after=said)
     assert answer.text == "Hello Annie."
     assert len(channel.from_bot) == 1
@@ -24,7 +26,7 @@ async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted
 
 async def test_what_the_same_person_says_meanwhile_joins_the_turn(scripted: Town) -> None:
     channel = scripted.guild.text_channel("joining")
-    scripted.model.script(Slow(LONG_ENOUGH, Answer("only the first")), Answer("both"))
+    scripted.model.script(after_hearing(scripted, "second question", "only the first"), Answer("both"))
     await scripted.ana.say(channel, "<@bot> first question")
     await scripted.model.wait_for(1)
     said = await scripted.ana.say(channel, "<@bot> second question")
@@ -38,7 +40,7 @@ async def test_what_the_same_person_says_meanwhile_joins_the_turn(scripted: Town
 
 async def test_another_persons_words_wait_for_the_turn_and_are_answered_in_order(scripted: Town) -> None:
     channel, bob = scripted.guild.text_channel("waiting"), scripted.member("Bob")
-    scripted.model.script(Slow(LONG_ENOUGH, Answer("for Annie")), Answer("for Bob"))
+    scripted.model.script(after_hearing(scripted, "question of Bob", "for Annie"), Answer("for Bob"))
     await scripted.ana.say(channel, "<@bot> question of Annie")
     await scripted.model.wait_for(1)
     said = await bob.say(channel, "<@bot> question of Bob")
@@ -97,13 +99,14 @@ async def test_a_reaction_to_an_answer_is_in_the_transcript_and_is_not_answered_
 
 async def test_an_answer_to_an_old_question_refers_to_it_when_the_channel_has_moved_on(scripted: Town) -> None:
     channel, bob = scripted.guild.text_channel("moved-on"), scripted.member("Bodo")
-    scripted.model.script(Slow(1, Answer("late")))
+    scripted.model.script(after_hearing(scripted, "something else", "late"), Answer("to Bodo"))
     said = await scripted.ana.say(channel, "<@bot> a question")
     await scripted.model.wait_for(1)
-    await bob.say(channel, "talking of something else")
-    answer = await channel.wait_for_bot(after=said)
+    await bob.say(channel, "<@bot> talking of something else")
+    answer = await channel.wait_for_bot(lambda m: m.text == "late", after=said)
     assert answer.reply_to is said
     assert answer.mentions == []
+    await channel.wait_for_bot(lambda m: m.text == "to Bodo")
 
 
 def texts(messages: list[Message]) -> list[str]:

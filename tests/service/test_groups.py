@@ -1,6 +1,7 @@
 """Groups on Discord: the unmodified program over sockets, each pattern in a channel of its own."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 import pytest
 import pytest_asyncio
@@ -8,7 +9,7 @@ import pytest_asyncio
 from tests.service.asking import refused
 from tests.service.towns import NO_MERGING, Town, town, until
 from tests.wire.discord import GuildChannel, Message
-from tests.wire.model import Answer, Call, Calls, Reply, Request, Slow, text_of
+from tests.wire.model import Answer, Call, Calls, Held, Reply, Request, text_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -36,8 +37,8 @@ agents = ["Bee"]
 }
 
 
-def rule(request: Request) -> Reply:
-    """Each agent says who it is and does what its part asks for."""
+def rule(shown: Callable[[], bool], request: Request) -> Reply:
+    """Each agent says who it is and does what its part asks for; who may take their time does until that is shown."""
     name = request.system.partition("You are ")[2].partition(".")[0]
     heard = "\n".join(text_of(message) for message in request.messages if message["role"] == "user")
     if request.results:
@@ -47,7 +48,8 @@ def rule(request: Request) -> Reply:
     if "delegate" in request.tools:
         return Calls(Call("delegate", {"agent": "Bee", "task": "count the newts"}))
     if 'stage "draft"' in heard:
-        return Slow(7, Answer("the draft of Ant")) if "take your time" in heard else Answer("the draft of Ant")
+        draft = Answer("the draft of Ant")
+        return Held(shown, draft) if "take your time" in heard else draft
     if 'stage "final"' in heard:
         return Answer(f"Bee got the draft: {'the draft of Ant' in heard}")
     if "gives you this task" in heard:
@@ -64,7 +66,8 @@ async def grouped(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tup
             for name, table in GROUPS.items()
         )
         made.configure(f'{NO_MERGING}\ndefault_mode = "open"', AGENTS + "".join(tables))
-        made.model.default = rule
+        log = channels["pipeline"].log
+        made.model.default = partial(rule, lambda: any("is working on this" in entry.content for entry in log))
         await made.service.start()
         yield made, channels
         await made.service.stop()

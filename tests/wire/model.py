@@ -38,6 +38,7 @@ from tests.wire.replies import (
     Finish,
     Garbage,
     Hang,
+    Held,
     RawCall,
     Reply,
     Slow,
@@ -61,6 +62,7 @@ __all__ = [
     "Finish",
     "Garbage",
     "Hang",
+    "Held",
     "ModelServer",
     "RawCall",
     "Reply",
@@ -288,6 +290,10 @@ async def send(http: web.Request, writer: Writer, reply: Reply) -> web.StreamRes
             return await send_cut(http, writer, reply)
         case Slow(seconds, then):
             await asyncio.sleep(seconds)
+            return await send(http, writer, then)
+        case Held(until, then):
+            while not until():
+                await asyncio.sleep(0.02)
             return await send(http, writer, then)
         case _:
             assert_never(reply)

@@ -1,7 +1,7 @@
 """What the scripted model may answer: answers, refusals, and every way in which an answer can go wrong."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -124,4 +124,12 @@ class Slow:
     reply: "Reply"
 
 
-Reply: TypeAlias = Answer | Fail | Cut | Slow
+@dataclass(frozen=True)
+class Held:
+    """A reply that waits until something is so, looking often: what the test brings about comes before it."""
+
+    until: Callable[[], object]
+    reply: "Reply"
+
+
+Reply: TypeAlias = Answer | Fail | Cut | Slow | Held
