@@ -26,8 +26,8 @@ from tests.service.asking import (
     times_kept,
     waiting,
 )
-from tests.service.towns import Town, until
-from tests.wire.model import Answer, Slow
+from tests.service.towns import ANSWER_SECONDS, Town, answered_within, until
+from tests.wire.model import Answer, Held
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -107,9 +107,8 @@ async def test_a_made_up_button_does_nothing(asking: Town, custom_id: str, said:
     channel = t.guild.text_channel("forged")
     card = await waiting(t, t.ana, channel, content, DONE)
     request = request_of(t, content)
-    t.server.settings.answer_seconds = 1.0 if said is None else 3.0
-    forged = await t.olga.press(card, forge(card, "For 1 hour", custom_id.format(request)))
-    t.server.settings.answer_seconds = 3.0
+    with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
+        forged = await t.olga.press(card, forge(card, "For 1 hour", custom_id.format(request)))
     assert forged.failed == (said is None)
     if said is not None:
         refused(forged, said)
@@ -202,11 +201,12 @@ async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next
     channel = t.guild.text_channel("late")
     card = await waiting(t, t.ana, channel, content, DONE)
     request = request_of(t, content)
-    t.server.faults.hold_events()
-    lost = await t.olga.press(card, "Once")
-    assert lost.failed
-    t.server.faults.release_events()
-    await t.service.logged("interaction_too_late")
+    with answered_within(t, 1.0):
+        t.server.faults.hold_events()
+        lost = await t.olga.press(card, "Once")
+        assert lost.failed
+        t.server.faults.release_events()
+        await t.service.logged("interaction_too_late")
     assert t.server.requests_to("POST", "/interactions/*/callback")[-1].status == 404
     assert status_of(t, request) == "waiting"
     assert record_of(t, request) == ["asked"]
@@ -272,7 +272,10 @@ async def test_a_decision_keeps_its_place_among_other_messages(asking: Town) -> 
     cy, dan, eli = t.member("Cy"), t.member("Dan"), t.member("Eli")
     card = await waiting(t, t.ana, channel, content)
     asked = next(message for message in channel.messages if message.author is t.ana)
-    t.model.script(Slow(2, Answer("Hello Cy.")), Answer("Hello Dan."), Answer(DONE), Answer("Hello Eli."))
+    heard = "SELECT 1 FROM messages WHERE instr(content, 'hello from me too')"
+    t.model.script(
+        Held(lambda: rows(t, heard), Answer("Hello Cy.")), Answer("Hello Dan."), Answer(DONE), Answer("Hello Eli.")
+    )
     await cy.say(channel, "<@bot> hello")
     await t.asked(lambda request: "hello" in request.last_user and "Cy" in request.last_user)
     before = await dan.say(channel, "<@bot> hello from me")

@@ -18,7 +18,7 @@ from tests.service.asking import (
     times_kept,
     waiting,
 )
-from tests.service.towns import NO_MERGING, Town, town
+from tests.service.towns import NO_MERGING, Town, answered_within, town
 from tests.wire.discord import Answered, Channel, Impossible, Person
 from tests.wire.model import Answer, Call, Calls
 
@@ -213,10 +213,11 @@ def proper(name: str, answered: Answered) -> bool:
 async def test_a_halt_holds_though_discord_takes_no_answer_any_more(tmp_path: Path) -> None:
     async with town(tmp_path, scripted=True) as t:
         await t.service.start()
-        t.server.faults.hold_events()
-        assert (await t.olga.command("halt now", channel=t.general)).failed
-        t.server.faults.release_events()
-        await t.service.logged("halted")
+        with answered_within(t, 1.0):
+            t.server.faults.hold_events()
+            assert (await t.olga.command("halt now", channel=t.general)).failed
+            t.server.faults.release_events()
+            await t.service.logged("halted")
         assert "HALTED since" in (await t.olga.command("status")).text
         await t.service.stop()
 

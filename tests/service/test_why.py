@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.towns import Town, town
+from tests.service.towns import ANSWER_SECONDS, Town, answered_within, town
 from tests.wire.discord import Answered, Channel, Message, Person
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls
@@ -160,9 +160,8 @@ async def test_a_made_up_button_does_nothing(scripted: Town, custom_id: str, sai
         chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, content)}")
         shown = shown_in(chosen)
     named = custom_id.format(entry=entry_with(t, content), theirs=entry_with(t, secret))
-    t.server.settings.answer_seconds = 1.0 if said is None else 3.0
-    pressed = await t.ana.press(forge(shown, "Forget", named), "Forget")
-    t.server.settings.answer_seconds = 3.0
+    with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
+        pressed = await t.ana.press(forge(shown, "Forget", named), "Forget")
     assert pressed.failed == (said is None)
     assert said is None or said in pressed.text
     assert entry_with(t, content)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from tests.wire.model import ModelServer, Request
 
 SCRIPTED = "openai:scripted"
 NO_MERGING = "merge_seconds = 0"
+ANSWER_SECONDS = 10.0
+"""In which commands and buttons have to be answered: Discord gives three, but these processes share a machine."""
 
 
 @dataclass
@@ -68,6 +70,7 @@ async def town(folder: Path, *, scripted: bool = False) -> AsyncIterator[Town]:
     """A town with default settings, bursts apart; with the offline model, or the scripted one."""
     async with DiscordServer.start(find_openapi()) as server, ModelServer.start() as model:
         server.granted_privileged = {"members", "message_content"}
+        server.settings.answer_seconds = ANSWER_SECONDS
         ana, olga = server.person("ana", global_name="Ana"), server.person("olga", global_name="Olga")
         environment = {
             **server.environment(),
@@ -89,6 +92,14 @@ async def town(folder: Path, *, scripted: bool = False) -> AsyncIterator[Town]:
         assert service.unexpected() == []
         assert server.violations + server.unserved + server.own_faults == []
         assert [request for request in server.requests if may_wake_somebody(request)] == []
+
+
+@contextlib.contextmanager
+def answered_within(t: Town, seconds: float) -> Iterator[None]:
+    """Let what is pressed or commanded in this block fail after that time."""
+    t.server.settings.answer_seconds = seconds
+    yield
+    t.server.settings.answer_seconds = ANSWER_SECONDS
 
 
 async def until(find: Callable[[], object], within: float = PATIENCE, what: str = "a condition") -> None:
