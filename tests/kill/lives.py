@@ -30,7 +30,7 @@ class Home:
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "carina.toml").write_text(
-            f"{self.toml}\n[schedule]\nsummaries = false\n\n[dreams]\nenabled = false\n", "utf-8"
+            f"{self.toml}\n[schedule]\nsummaries = false\nzone = 'UTC'\n\n[dreams]\nenabled = false\n", "utf-8"
         )
         self.trace_file.touch()
 

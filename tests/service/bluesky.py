@@ -27,7 +27,7 @@ class Skies:
     def configure(self, bluesky: str = "", toml: str = "") -> None:
         """Write the file: `bluesky` is what the table [bluesky] says."""
         self.service.file.write_text(
-            f"{toml}\n[schedule]\nsummaries = false\n[bluesky]\nbatch_seconds = 0\n{bluesky}\n", "utf-8"
+            f"{toml}\n[schedule]\nsummaries = false\nzone = 'UTC'\n[bluesky]\nbatch_seconds = 0\n{bluesky}\n", "utf-8"
         )
 
     async def start(self) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.asking import rows
+from tests.service.asking import pause_jobs, rows
 from tests.service.towns import NO_MERGING, Town, town, until
 from tests.wire.model import Answer, Call, Calls, Request
 
@@ -23,12 +23,10 @@ FIRE = "The kitchen is on fire."
 
 
 async def begun(t: Town) -> None:
-    """The program is up, and no other job comes due meanwhile."""
+    """The program is up, and no job comes due meanwhile."""
     t.configure(NO_MERGING, TOML)
     await t.service.start()
-    for job in ("sleeptime", "upkeep.working"):
-        code, _out, error = await t.service.run("jobs", "pause", job)
-        assert code == 0, error
+    pause_jobs(t)
 
 
 async def run_now(t: Town) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory.audience import Trust
-from tests.service.asking import rows
+from tests.service.asking import pause_jobs, rows
 from tests.service.towns import Town, town
 from tests.wire import PATIENCE
 
@@ -102,9 +102,7 @@ async def test_in_a_channel_it_names_its_person_and_is_theirs_alone(tmp_path: Pa
 async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
     async with town(tmp_path) as t:
         await t.service.start()
-        for job in ("sleeptime", "upkeep.working"):  # no other job comes due meanwhile
-            code, _out, error = await t.service.run("jobs", "pause", job)
-            assert code == 0, error
+        pause_jobs(t)
         await t.service.stop()
         t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()

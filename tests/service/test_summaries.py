@@ -5,19 +5,19 @@ import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.checking_in import check_in
-from tests.service.asking import refused, rows
+from tests.service.asking import pause_jobs, refused, rows
 from tests.service.towns import Town, town, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 AGENTS = """
 [schedule]
 summaries = true
+zone = "UTC"
 [[agents]]
 name = "Carina"
 [[agents]]
@@ -65,6 +65,7 @@ async def started(folder: Path) -> AsyncIterator[Town]:
         made.configure(toml=AGENTS)
         made.model.default = tells
         await made.service.start()
+        pause_jobs(made)
         yield made
         await made.service.stop()
 
@@ -77,13 +78,10 @@ def edit(t: Town, *statements: str) -> None:
             raw.execute(sql)
 
 
-YESTERDAY = "UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-1 day')"
+LAST_WEEK = "UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-7 days')"
+SPANS = ["day", "week"]
+"""What is told in short of what was said seven days ago: both are over, whatever day and hour it is now."""
 IDLE = "UPDATE agent_presence SET active = 0"
-
-
-def due() -> list[str]:
-    """What is told in short of what was said yesterday: on a Monday, from four on, the week is over too."""
-    return ["day", "week"] if (datetime.now(UTC) - timedelta(hours=4)).weekday() == 0 else ["day"]
 
 
 DAYS, AGENTS_JOB = "summary.constellation", "summary.agents"
@@ -109,10 +107,9 @@ async def test_summaries_are_shown_to_those_who_may_know_them(tmp_path: Path) ->
         await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
         await t.ask(t.ana, t.ana.direct, f"my secret is {SECRET}")
         await t.service.stop()
-        edit(t, YESTERDAY, IDLE)
+        edit(t, LAST_WEEK, IDLE)
         await t.service.start()
-        spans = due()
-        assert f"{2 * len(spans)} made" in await ran(t, DAYS)
+        assert f"{2 * len(SPANS)} made" in await ran(t, DAYS)
         edited = (await t.ana.command("summary constellation", None, t.general)).text
         assert "They spoke of the fence." in edited
         assert "They spoke of the secret." in (await t.ana.command("summary constellation")).text
@@ -124,9 +121,9 @@ async def test_summaries_are_shown_to_those_who_may_know_them(tmp_path: Path) ->
         _, out, _ = await t.service.run("summary", "constellation", "--json")
         found = sorted(json.loads(out), key=lambda row: row["of"])
         told = "They spoke of the fence.", "openai:scripted"
-        assert [(row["of"], row["text"], row["by"]) for row in found] == [(span, *told) for span in spans]
+        assert [(row["of"], row["text"], row["by"]) for row in found] == [(span, *told) for span in SPANS]
         _, out, _ = await t.service.run("summary", "--json")
-        assert sorted(row["of"] for row in json.loads(out)) == spans
+        assert sorted(row["of"] for row in json.loads(out)) == SPANS
 
 
 @pytest.mark.parametrize("fault", ["summaries.model:after", "summaries.day:before", "summaries.day:after"])
@@ -134,8 +131,8 @@ async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: P
     async with started(tmp_path) as t:
         await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
         await t.service.stop()
-        edit(t, YESTERDAY)
-        t.service.environment["CARINA_FAULT"], spans = fault, due()
+        edit(t, LAST_WEEK)
+        t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()
         await t.service.run("jobs", "run", DAYS)
         await t.service.ended()
@@ -144,7 +141,7 @@ async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: P
         await t.service.start()
         await until(lambda: job(t, DAYS)[0], 30, what="the job")
         told = rows(t, "SELECT span, summary FROM constellation_summaries ORDER BY span")
-        assert told == [(span, "They spoke of the fence.") for span in spans]
+        assert told == [(span, "They spoke of the fence.") for span in SPANS]
         asked = rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'")
         assert asked == [(2 if fault == "summaries.day:before" else 1,)], "a week of one day is that day's words"
 
@@ -215,6 +212,7 @@ async def test_who_has_had_no_break_for_ninety_minutes_is_spoken_to_once(tmp_pat
         t.configure(toml=FOCUS + check_in("Carina", "Momentum", f"discord:{t.general.id}"))
         t.model.default = lambda request: Answer("Water?" if "You look after" in str(request.messages) else "Yes.")
         await t.service.start()
+        pause_jobs(t)
         for number in range(9):
             await t.ask(t.ana, t.general, f"<@bot> line {number}", within=45)
         assert await ran(t, "sleeptime") == "nothing called for a turn"  # the first look only notes the time

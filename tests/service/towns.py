@@ -39,7 +39,8 @@ class Town:
         """
         direct = "" if "dm =" in discord else 'dm = "shared"\n'
         if "[schedule]" not in toml:
-            toml += "\n[schedule]\nsummaries = false\n"  # by the clock of the machine they would ask the scripted model
+            # By the clock they would ask the scripted model; and the tests say what time it is in UTC.
+            toml += '\n[schedule]\nsummaries = false\nzone = "UTC"\n'
         self.service.file.write_text(f"{toml}\n[discord]\n{direct}{discord}\n", "utf-8")
 
     def member(self, name: str, *, nick: str | None = None) -> Person:
