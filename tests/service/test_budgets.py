@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.asking import refused, rows
-from tests.service.towns import town, until
+from tests.service.towns import one_day, town, until
 from tests.wire.model import Answer
 
 FILE = '[[budgets.limits]]\nsubject = "person"\ntokens = 1000000\n'
@@ -16,6 +16,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
     async with town(tmp_path, scripted=True) as t:
         t.configure(toml=FILE)
         await t.service.start()
+        await one_day()
         t.model.script(Answer("One."))
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "One."
         refused(await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}, t.general), "Only the owner may")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.conftest import HASTY
-from tests.service.towns import Town, town
+from tests.service.towns import Town, one_day, town
 from tests.wire.discord import Channel
 from tests.wire.model import (
     CONTEXT_OVERFLOW,
@@ -150,6 +150,7 @@ async def test_a_refused_key_is_told_answered_from_memory_and_not_tried_with_eve
         t.configure(toml=HASTY)
         t.model.default = lambda _: UNAUTHORIZED
         await t.service.start()
+        await one_day()
         stored = await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
         assert "Elm Street" in stored.text
         assert REFUSED in stored.text, "also after steps at which only the offline model was asked"

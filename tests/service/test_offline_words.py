@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.service.towns import Town
+from tests.service.towns import Town, one_day
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -14,6 +14,7 @@ async def test_a_bare_mention_is_asked_what_it_is_about(offline_town: Town) -> N
 
 
 async def test_each_person_is_told_once_a_day_in_a_place_that_there_is_no_model(offline_town: Town) -> None:
+    await one_day()
     t = offline_town
     channel, other = t.guild.text_channel("hints"), t.guild.text_channel("more-hints")
     bob = t.member("Hinted")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,11 @@ async def town(folder: Path, *, scripted: bool = False) -> AsyncIterator[Town]:
         assert service.unexpected() == []
         assert server.violations + server.unserved + server.own_faults == []
         assert [request for request in server.requests if may_wake_somebody(request)] == []
+
+
+async def one_day() -> None:
+    """Wait for midnight (UTC) where the day would end within a minute: what counts by days is counted anew then."""
+    await until(lambda: (now := datetime.now(UTC)).date() == (now + timedelta(minutes=1)).date(), 90, "midnight")
 
 
 @contextlib.contextmanager
