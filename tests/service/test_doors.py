@@ -18,7 +18,7 @@ from tests.service.asking import (
     times_kept,
     waiting,
 )
-from tests.service.towns import NO_MERGING, Town, answered_within, town
+from tests.service.towns import NO_MERGING, Town, answered_within, files_holding, town
 from tests.wire.discord import Answered, Channel, Impossible, Person
 from tests.wire.model import Answer, Call, Calls
 
@@ -38,8 +38,7 @@ ALONE = {"halt now", "halt release", "privacy erase", "privacy pause", "privacy 
 
 def files_with(t: Town, *words: str) -> list[str]:
     """The files of the data folder in which any of these words stands."""
-    files = [path for path in t.service.home.rglob("*") if path.is_file()]
-    return [path.name for path in files if any(word.encode() in path.read_bytes() for word in words)]
+    return files_holding(t.service.home, *words)
 
 
 async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.service.asking import refused, rows
-from tests.service.towns import Town, town, until
+from tests.service.towns import Town, files_holding, town, until
 from tests.wire.model import Answer, Request
 
 FILE = """
@@ -63,9 +63,7 @@ async def test_one_is_talked_to_by_name_and_answers_under_its_own_name_and_pictu
         assert said == [("Star", None), *[("Moon", "https://pictures.example/moon.png")] * 2]
         assert rows(t, "SELECT count(*) FROM inbox WHERE status = 'done'") == [(3,)]
         (hook,) = t.server.world.webhooks.values()
-        for file in tmp_path.rglob("*"):
-            if file.is_file():
-                assert hook.token.encode() not in file.read_bytes(), file
+        assert files_holding(tmp_path, hook.token) == []
 
 
 async def test_a_webhook_that_was_deleted_is_made_again(tmp_path: Path) -> None:

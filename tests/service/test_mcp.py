@@ -23,7 +23,7 @@ from tests.service.asking import (
     request_of,
     status_of,
 )
-from tests.service.towns import NO_MERGING, Town, town, until
+from tests.service.towns import NO_MERGING, Town, files_holding, town, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer, Call, Calls
 
@@ -90,7 +90,7 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
         shown = await t.olga.command("status", {})
         assert "MCP server weather: connected, 1 tool" in shown.text
         assert KEY not in t.service.text
-        assert not [file for file in t.service.home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+        assert files_holding(t.service.home, KEY) == []
 
 
 async def test_a_no_leads_to_none(tmp_path: Path, small: Small) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.towns import Town, town
+from tests.service.towns import Town, files_holding, town
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
 
@@ -26,10 +26,8 @@ async def started(folder: Path) -> AsyncIterator[Town]:
 
 def holding(t: Town, word: str = WORD) -> list[str]:
     """The files of the data folder with that word in their bytes, whatever its case."""
-    files = [path for path in t.service.home.rglob("*") if path.is_file()]
-    assert any(path.name == "global.db" for path in files)
-    found = [path for path in files if word.encode().lower() in path.read_bytes().lower()]
-    return sorted(path.name for path in found)
+    assert (t.service.home / "global.db").is_file()
+    return files_holding(t.service.home, word)
 
 
 async def lived(t: Town) -> None:

@@ -101,6 +101,17 @@ async def one_day() -> None:
     await until(lambda: (now := datetime.now(UTC)).date() == (now + timedelta(minutes=1)).date(), 90, "midnight")
 
 
+def files_holding(folder: Path, *words: str) -> list[str]:
+    """The names of the files in whose bytes any of these words stands, whatever its case, in order."""
+    found = []
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):  # some go while they are looked through
+            data = path.read_bytes().lower() if path.is_file() else b""
+            if any(word.encode().lower() in data for word in words):
+                found.append(path.name)
+    return sorted(found)
+
+
 @contextlib.contextmanager
 def answered_within(t: Town, seconds: float) -> Iterator[None]:
     """Let what is pressed or commanded in this block fail after that time."""
