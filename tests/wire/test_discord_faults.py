@@ -164,7 +164,7 @@ async def test_a_route_limit_is_waited_for(stage: Stage) -> None:
 
 
 async def test_a_global_limit_holds_for_all_routes(stage: Stage) -> None:
-    stage.server.faults.rate_limit("POST", MESSAGES, 0.3, everywhere=True)
+    stage.server.faults.rate_limit("POST", MESSAGES, 2, everywhere=True)  # long enough to be met
     sending = asyncio.create_task(stage.place().send("patient"))
     await stage.server.wait_for_request("POST", MESSAGES)
     async with aiohttp.ClientSession() as http:

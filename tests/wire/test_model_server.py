@@ -255,7 +255,7 @@ async def test_wrong_key_is_refused(server: ModelServer) -> None:
 async def test_hang_meets_each_timeout(server: ModelServer, model: OpenAIChatModel) -> None:
     server.default = lambda _: Hang()
     with pytest.raises(exceptions.ModelTimeoutError) as attempt:
-        await ask(model, settings=ModelSettings(max_retries=0, timeout=0.2))
+        await ask(model, settings=ModelSettings(max_retries=0, timeout=0.5))
     assert attempt.value.phase == "read"
     with pytest.raises(exceptions.ModelRequestTimeout) as whole:
         await ask(model, settings=ModelSettings(max_retries=0, request_timeout=0.2))
@@ -268,8 +268,8 @@ async def test_hang_meets_each_timeout(server: ModelServer, model: OpenAIChatMod
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
-        (ModelSettings(max_retries=0, timeout=0.2), exceptions.ModelTimeoutError),
-        (ModelSettings(max_retries=0, request_timeout=0.3), exceptions.ModelRequestTimeout),
+        (ModelSettings(max_retries=0, timeout=1), exceptions.ModelTimeoutError),
+        (ModelSettings(max_retries=0, request_timeout=2), exceptions.ModelRequestTimeout),
     ],
 )
 async def test_hang_in_mid_stream(
@@ -285,7 +285,7 @@ async def test_hang_in_mid_stream(
 async def test_client_that_gives_up_is_noticed(server: ModelServer, model: OpenAIChatModel) -> None:
     server.script(Hang(), Answer("still here"))
     with pytest.raises(exceptions.ModelRequestTimeout):
-        await ask(model, settings=ModelSettings(max_retries=0, request_timeout=0.1))
+        await ask(model, settings=ModelSettings(max_retries=0, request_timeout=1))
     assert (await ask(model)).text == "still here"
     assert [request.abandoned for request in server.requests] == [True, False]
 
