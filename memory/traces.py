@@ -25,6 +25,8 @@ _SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
 _CHUNK = 1 << 20
 _SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that time
 _HOUSE = Path(__file__).parents[1]
+_OURS = ("sqlite_schema", "agents", "agent_groups", "dream_runs", "group_states", "jobs", "migration_checksums")
+"""Tables of text without words of people; what the first says of tables and columns is mostly plain English."""
 BACKUPS = "backups"
 """The folder of copies that the service makes itself (`memory.backups`)."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
@@ -66,14 +68,29 @@ def samples(rows: Rows, person: PersonId) -> list[str]:
     return own[:MOST_SAMPLES]
 
 
+def telling(rows: Rows, words: Iterable[str]) -> list[str]:
+    """Those of the words that do not stand in such a file anyway, in its schema or where no words of people are kept.
+
+    To find one of the others ("called", "people") would say nothing of who was erased.
+    """
+    left = list(words)
+    for table in _OURS:
+        text = _text(rows, table)
+        if not text:  # that other kind of file has no such table
+            continue
+        sql = f"SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM {table} WHERE instr(lower({text}), value))"
+        usual = {str(row["value"]) for row in rows.all(sql, (json.dumps([word.casefold() for word in left]),))}
+        left = [word for word in left if word.casefold() not in usual]
+    return left
+
+
 def holding(rows: Rows, words: Iterable[str]) -> dict[str, int]:
     """The tables whose rows hold one of these words in a column of text, with how many rows."""
     found: dict[str, int] = {}
     wanted = json.dumps([word.casefold() for word in words])
     for table in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%_fts%'"):
         name = str(table["name"])
-        columns = [str(row["name"]) for row in rows.all(f"PRAGMA table_info({name})") if row["type"] == "TEXT"]
-        text = " || ' ' || ".join(f"coalesce({column}, '')" for column in columns)
+        text = _text(rows, name)
         if not text:
             continue
         sql = f"SELECT count(*) FROM {name} WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(lower({text}), value))"
@@ -81,6 +98,12 @@ def holding(rows: Rows, words: Iterable[str]) -> dict[str, int]:
         if row is not None and row[0]:
             found[name] = int(row[0])
     return found
+
+
+def _text(rows: Rows, table: str) -> str:
+    """All columns of text of a table, as an expression; empty where there are none."""
+    columns = [str(row["name"]) for row in rows.all(f"PRAGMA table_info({table})") if row["type"] == "TEXT"]
+    return " || ' ' || ".join(f"coalesce({column}, '')" for column in columns)
 
 
 def search(folder: Path, words: Sequence[str]) -> Searched:

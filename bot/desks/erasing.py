@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,7 @@ class Eraser:
         receipt: dict[str, Any] = {"stores": [await self._erase_house(house, erasure) for house in houses]}
         receipt["stores"].append(await self._erase_identities(person))
         await self.erased()
+        words = await self._telling(houses, words)
         searched = await traces.search_apart(self.folder, words)
         now = self.clock()
         receipt |= {
@@ -171,6 +173,14 @@ class Eraser:
             async with self.constellations.use(house.id) as database:
                 found += await database.read(lambda rows: traces.samples(rows, person))
         return list(dict.fromkeys(found))
+
+    async def _telling(self, houses: Iterable[Constellation], words: list[str]) -> list[str]:
+        """Without the words that stand in files of ours whoever spoke there."""
+        found = await self.constellations.registry.read(lambda rows: traces.telling(rows, words))
+        for house in houses:
+            async with self.constellations.use(house.id) as database:
+                found = await database.read(partial(traces.telling, words=found))
+        return found
 
     async def _erase_house(self, house: Constellation, erasure: Erasure) -> dict[str, Any]:
         now = self.clock()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import archival, inbox, messages, outbox, persons, privacy, traces, turns
+from memory import archival, inbox, jobs, messages, outbox, persons, privacy, traces, turns
 from memory.archival import NewEntry, Origin
 from memory.audience import Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, append_block, create_block
@@ -15,6 +15,7 @@ from memory.document import SYSTEM, agent_writer
 from memory.erasure import Erased, compact, empty_log, erase_here
 from memory.faults import commit_point
 from memory.ids import ErasureId, MessageId, PersonId, TurnId
+from memory.jobs import NewJob
 from memory.messages import Said
 from memory.migrations import Kind, prepare
 from memory.privacy import Choice
@@ -325,6 +326,18 @@ def test_samples_are_words_that_nobody_else_said(tx: Tx) -> None:
     assert "everybody" in found
     assert "mine is called Quetzalcoatl, the old one" in found
     assert traces.samples(tx, PersonId("discord:nobody")) == []
+
+
+def test_words_that_stand_in_every_such_file_are_not_searched_for(tx: Tx, registry: Tx) -> None:
+    """What jobs say of themselves and what the schema says of its tables is nobody's."""
+    standing = NewJob("sleeptime", "sleeptime", "{}", NOON)
+    jobs.put(tx, standing, NOON)
+    jobs.tell(tx, "sleeptime", "nothing called for a turn")
+    words = ["Called", "people", "constellations", "Quetzalcoatl", "größer als Öl", "is called Quetzalcoatl"]
+    assert traces.telling(tx, words) == ["constellations", "Quetzalcoatl", "größer als Öl", "is called Quetzalcoatl"]
+    assert "constellations" not in traces.telling(registry, words)
+    taken(tx, 1, "my llama is called Quetzalcoatl")
+    assert "Quetzalcoatl" in traces.telling(tx, traces.samples(tx, ANN)), "what people said is what is searched for"
 
 
 def test_a_search_finds_words_in_any_case_escaped_and_across_its_chunks(

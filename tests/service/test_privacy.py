@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.towns import Town, files_holding, town
+from tests.service.asking import rows
+from tests.service.towns import Town, files_holding, town, until
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
 
@@ -139,6 +140,9 @@ async def test_the_owner_does_the_same_by_command_with_and_without_a_service(tmp
         assert WORD in json.dumps(json.loads(out)["constellations"])
         code, out, _ = await run("privacy", "optout", ana)
         assert (code, "Opted out" in out) == (0, True)
+        await run("jobs", "run", "sleeptime")
+        called = "SELECT 1 FROM jobs WHERE last_detail = 'nothing called for a turn'"
+        await until(lambda: rows(t, called), what="a word of hers in what a job says")
         code, out, _ = await run("privacy", "erase", ana, "--yes")
         assert code == 0
         assert "found in none of them" in out
