@@ -6,6 +6,7 @@ has; so there is something to read back from.
 
 import itertools
 import shutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ dm = "shared"
 PREVIEW_SECONDS = "0.25"
 GREETING = "good morning to you too"
 NUMBERS = itertools.count(1)
+LIVED_SECONDS = 600.0
+"""How old a folder that has lived may be: half an hour after its talk every start would write down that it is over."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Ground:
     folder: Path
     toml: str
     template: Path | None = None
+    lived_at: float = 0.0
+    """When the template was made, on the clock of `time.monotonic`."""
 
     @classmethod
     @asynccontextmanager
@@ -85,7 +90,8 @@ class Ground:
         """A place for one case; `fresh`: the bot has never run before."""
         home = self.home(name)
         if not fresh:
-            self.template = self.template or await self._live_once()
+            if self.template is None or time.monotonic() - self.lived_at > LIVED_SECONDS:
+                self.template, self.lived_at = await self._live_once(), time.monotonic()
             shutil.copytree(self.template, home.data)
         self.server.faults.clear()
         self.model.requests.clear()
@@ -95,18 +101,22 @@ class Ground:
         """A data folder of a bot that has answered in a channel and in a direct conversation."""
         home = self.home("template")
         self.model.default = lambda _: Answer(GREETING)
+        before = self._greetings()
         async with living(home, "run", "--log-json") as life:
             assert await life.ready(), life.lines
             for number, channel in enumerate((self.warm, self.ana.direct), 1):
                 await self.ana.say(channel, "good morning <@bot>")
-                await self.server.until(partial(self._greeted, number), 30, "a greeting")
+                await self.server.until(partial(self._greeted, before + number), 60, "a greeting")
             code = await life.stop()
             assert code == 0, life.lines
         return home.data
 
     def _greeted(self, times: int) -> bool:
+        return self._greetings() >= times
+
+    def _greetings(self) -> int:
         places = (self.warm, *self.guild.threads, self.ana.direct)
-        return sum(GREETING in post.text for place in places for post in place.from_bot) >= times
+        return sum(GREETING in post.text for place in places for post in place.from_bot)
 
     def clear(self, case: "Case") -> None:
         """Take away what a case left on the server."""

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from tests.kill import terminal
-from tests.kill.ground import LATE, SOON
+from tests.kill.ground import LATE, LIVED_SECONDS, SOON, TOML, Ground
 from tests.kill.lives import Home, check_death
 from tests.kill.playing import AT_ONCE, Grounds, Kill
 from tests.kill.points import BY_CLOCK, EXEMPT, all_points
@@ -80,6 +80,18 @@ async def test_a_death_counts_at_its_fault_whatever_another_thread_reaches_meanw
     with expected:
         check_death(home, code, "here:before:2", 0)
     assert home.trace == ["here:before", *(["here:before", "elsewhere:after"] if end == AT_THE_FAULT else [])]
+
+
+async def test_a_folder_that_has_lived_is_made_anew_before_its_talk_counts_as_over(tmp_path: Path) -> None:
+    async with Ground.start(tmp_path, TOML) as ground:
+        made = []
+        for _ in range(3):
+            await ground.case("aged", fresh=False)
+            made.append(ground.template)
+            if len(made) == 2:
+                ground.lived_at -= LIVED_SECONDS
+        first, again, anew = made
+        assert first == again != anew
 
 
 @pytest.mark.timeout(300)
