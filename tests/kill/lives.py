@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = Path(__file__).parent / "launch"
-START_SECONDS = 40.0
+START_SECONDS = 60.0
 END_SECONDS = 60.0
 KILLED = -signal.SIGKILL
 _KILLED_THERE = " killed"

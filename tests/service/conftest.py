@@ -8,7 +8,7 @@ import pytest_asyncio
 from tests.service.asking import asking_town, unscripted
 from tests.service.towns import NO_MERGING, Town, town
 
-HASTY = "[model]\ntimeout_seconds = 2\nstall_seconds = 1\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
+HASTY = "[model]\ntimeout_seconds = 4\nstall_seconds = 3\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 from tests.wire import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS = 40.0  # two busy cores load the libraries slowly
+START_SECONDS = 60.0  # two busy cores load the libraries slowly
 STOP_SECONDS = 30.0
 
 
