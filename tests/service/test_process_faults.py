@@ -1,5 +1,6 @@
 """The process itself: its configuration, its data folder, its signals, and the exit code of each end."""
 
+import asyncio
 import json
 import sqlite3
 import time
