@@ -25,8 +25,8 @@ _SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
 _CHUNK = 1 << 20
 _SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that time
 _HOUSE = Path(__file__).parents[1]
-_OURS = ("sqlite_schema", "agents", "agent_groups", "dream_runs", "group_states", "jobs", "migration_checksums")
-"""Tables of text without words of people; what the first says of tables and columns is mostly plain English."""
+_OURS = {"sqlite_schema": "sql", "jobs": "last_detail"}
+"""Columns without words of people: plain English about tables, and what jobs say of themselves."""
 BACKUPS = "backups"
 """The folder of copies that the service makes itself (`memory.backups`)."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
@@ -74,11 +74,11 @@ def telling(rows: Rows, words: Iterable[str]) -> list[str]:
     To find one of the others ("called", "people") would say nothing of who was erased.
     """
     left = list(words)
-    for table in _OURS:
-        text = _text(rows, table)
-        if not text:  # that other kind of file has no such table
+    for table, column in _OURS.items():
+        if not _text(rows, table):  # that other kind of file has no such table
             continue
-        sql = f"SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM {table} WHERE instr(lower({text}), value))"
+        sql = f"""SELECT value FROM json_each(?)
+                  WHERE EXISTS (SELECT 1 FROM {table} WHERE instr(lower(coalesce({column}, '')), value))"""
         usual = {str(row["value"]) for row in rows.all(sql, (json.dumps([word.casefold() for word in left]),))}
         left = [word for word in left if word.casefold() not in usual]
     return left

@@ -101,7 +101,7 @@ async def test_what_was_written_into_a_block_follows_the_edit_and_the_deletion(t
         await service.heard(said("note that the bus is 17", 1))
         assert await everywhere(service, "bus is 17") == ["blocks", "messages"]
         await service.heard(edited("note that the bus is 18", 1))  # the agent is asked to note it anew
-        assert await everywhere(service, "17") == []
+        assert await everywhere(service, "bus is 17") == []
         assert "blocks" in await everywhere(service, "bus is 18")
         await service.heard(deleted(1))
         assert await everywhere(service, "bus is") == []
