@@ -18,27 +18,28 @@ from memory.block_rows import archives_of
 from memory.blocks import Block
 from memory.blocks.finding import block_by_id
 from memory.changes import SYSTEM, Change, Stamp, played
-from memory.clock import from_text
 from memory.database import Rows, Tx
 from memory.document import BlockDocument
 from memory.errors import StoreError
 from memory.fulltext import content_words
 from memory.ids import AgentId, BlockId, TurnId
 from memory.messages import Message
-from memory.nights import changed_blocks
 from memory.past import Past
 
 
-def unwrite(tx: Tx, old: Message, gone: Set[str], at: datetime, but: Audience | None = None) -> int:
+def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] | None = None, but: Audience | None = None) -> int:
     """Take back what agents wrote into blocks from a message that stands no more; how many blocks changed.
 
-    `old` is the message as it was, `gone` the content words of it that go. Blocks of the audience `but` keep what they
-    say. Where others changed since what was written, that much of it stays; so does what a damaged block says.
+    `old` is the message as it was, `gone` the content words of it that go; None: all of it does, a "yes" too. Blocks of
+    the audience `but` keep what they say. Where others changed since what was written, that much of it stays; so does
+    what a damaged block says.
     """
     answered = answering(tx, old.id)
-    if not answered or not gone:
+    words = set(content_words(old.text))
+    gone, all_goes = (words, True) if gone is None else (gone, bool(gone) and gone >= words)
+    whole = all_goes and _was_all(tx, old, answered)
+    if not answered or not (gone or whole):
         return 0
-    whole = gone >= set(content_words(old.text)) and _was_all(tx, old, answered)
     turns = caused(tx, answered)
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
     return sum(
@@ -56,25 +57,31 @@ def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
 
 def _written(rows: Rows, turns: Sequence[TurnId]) -> list[BlockId]:
     """The blocks that turns changed, as the activity has them; where it forgot, all that may be are looked at."""
-    named = json.dumps(turns)
-    sql = """SELECT DISTINCT event_type, json_extract(details, '$.block') AS block FROM activity_events
-             WHERE turn_id IN (SELECT value FROM json_each(?))"""
-    events = rows.all(sql, (named,))
-    told = [row["block"] for row in events if row["event_type"] == Kind.BLOCK]
-    if events and None not in told:
-        return _living(rows, told)
-    sql = """SELECT min(t.started_at) AS since FROM turns t JOIN messages m ON m.batch_id = t.id
-             WHERE t.id IN (SELECT value FROM json_each(?)) AND m.role = 'tool'"""
-    used = rows.one(sql, (named,))
-    if used is None or used["since"] is None:
-        return []
-    return [BlockId(block) for block in changed_blocks(rows, from_text(used["since"]))]
-
-
-def _living(rows: Rows, blocks: Sequence[str]) -> list[BlockId]:
+    sql = """SELECT DISTINCT turn_id, event_type = ? AS wrote, json_extract(details, '$.block') AS block
+             FROM activity_events WHERE turn_id IN (SELECT value FROM json_each(?))"""
+    events = rows.all(sql, (Kind.BLOCK, json.dumps(turns)))
+    forgotten = (set(turns) - {row["turn_id"] for row in events}) | {
+        row["turn_id"] for row in events if row["wrote"] and row["block"] is None
+    }
+    told = {row["block"] for row in events if row["block"] is not None}
     sql = """SELECT id FROM memory_blocks WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL
              ORDER BY n"""
-    return [BlockId(row["id"]) for row in rows.all(sql, (json.dumps(blocks),))]
+    found = told.union(*(_perhaps_written(rows, turn) for turn in sorted(forgotten)))
+    return [BlockId(row["id"]) for row in rows.all(sql, (json.dumps(sorted(found)),))]
+
+
+def _perhaps_written(rows: Rows, turn: TurnId) -> set[str]:
+    """The blocks that a turn with tools may have changed: by changes of its time, or where those are pruned."""
+    sql = """WITH t AS (SELECT started_at AS start, coalesce(ended_at, '9') AS end FROM turns WHERE id = :turn
+                 AND EXISTS (SELECT 1 FROM messages m WHERE m.batch_id = :turn AND m.role = 'tool'))
+             SELECT b.id FROM t JOIN memory_blocks b ON b.updated_at >= t.start AND b.created_at <= t.end
+             WHERE b.block_type <> 'log' AND b.deleted_at IS NULL AND (
+               EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id AND u.created_at >= t.start
+                 AND u.created_at <= t.end)
+               OR (SELECT u.seq > 1 AND u.created_at > t.start FROM memory_block_updates u WHERE u.block_id = b.id
+                 ORDER BY u.seq LIMIT 1)
+               OR NOT EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id))"""
+    return {row["id"] for row in rows.all(sql, {"turn": turn})}
 
 
 def _audience(rows: Rows, block: BlockId) -> str | None:

@@ -39,9 +39,9 @@ def follow_edit(tx: Tx, old: Message, new_text: str, at: datetime) -> int:
     mends a word that nobody kept, changes nothing.
     """
     gone = set(content_words(old.text)) - set(content_words(new_text))
+    blocks = unwrite(tx, old, at, gone=gone if new_text else None)
     if not gone:
-        return 0
-    blocks = unwrite(tx, old, gone, at)
+        return blocks
     entries = [entry for entry in _learned(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
     for entry in entries:
         forget_words(tx, entry, archival.derived_messages(tx, entry), None, at)
@@ -98,7 +98,7 @@ def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
     """
     if message.person is None:
         raise ValueError(f"message {message.id} is nobody's")
-    unwrite(tx, message, set(content_words(message.text)), at, to)
+    unwrite(tx, message, at, but=to)
     batch = tx.all("SELECT id FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (message.batch,))
     _narrow(tx, [row["id"] for row in batch], (message.text, message.person, message.audience), to)
     messages.narrow(tx, [message.id], to)

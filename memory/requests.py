@@ -186,6 +186,13 @@ def asking(rows: Rows, identities: Iterable[str]) -> list[Request]:
     return [_request(row) for row in rows.all(sql, (json.dumps(list(identities)),))]
 
 
+def is_asked(rows: Rows, identities: Iterable[str]) -> bool:
+    """Whether anything waits for one of these."""
+    sql = """SELECT 1 FROM permission_requests WHERE status = 'waiting' AND EXISTS (SELECT 1 FROM json_each(approvers)
+             WHERE value IN (SELECT value FROM json_each(?))) LIMIT 1"""
+    return rows.one(sql, (json.dumps(list(identities)),)) is not None
+
+
 def code(identifier: int, among: Iterable[int] = ()) -> str:
     """The end of a request's number, to be typed where there are no buttons: as long as it takes among those."""
     digits, others = str(identifier), [str(each) for each in among if each != identifier]

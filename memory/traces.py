@@ -25,7 +25,7 @@ _SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
 _CHUNK = 1 << 20
 _SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that time
 _HOUSE = Path(__file__).parents[1]
-_OURS = {"sqlite_schema": "sql", "jobs": "last_detail"}
+_OURS = {"sqlite_schema": "sql", "jobs": "iif(last_outcome = 'failed', '', last_detail)"}
 """Columns without words of people: plain English about tables, and what jobs say of themselves."""
 BACKUPS = "backups"
 """The folder of copies that the service makes itself (`memory.backups`)."""

@@ -129,9 +129,10 @@ async def once(config: Config, text: str) -> None:
     match understood(text):
         case Say(text):
             stop = _Stop(signal.SIGTERM)
-            with stop.heeded():
-                await _answered(config, text)
-            if stop.wanted.is_set():
+            answered = asyncio.Event()
+            with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
+                await _answered(config, text, answered)
+            if not answered.is_set():
                 raise UserError("stopped before the answer came; `carina inbox list` shows how the message stands")
         case Help():
             ChatView(Console()).note(HELP)
@@ -141,7 +142,7 @@ async def once(config: Config, text: str) -> None:
             raise CallError("--once: found only the end of a chat; expected a text to say")
 
 
-async def _answered(config: Config, text: str) -> None:
+async def _answered(config: Config, text: str, whole: asyncio.Event) -> None:
     """Ask until the answer is whole: a service may end meanwhile, or begin, with other commands at the same time."""
     view, external_id = ChatView(Console(highlight=False, no_color=config.no_color or None)), _new_id(ONCE)
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
@@ -155,7 +156,8 @@ async def _answered(config: Config, text: str) -> None:
         async with asyncio.timeout(_ANSWER_SECONDS):
             while True:
                 try:
-                    if await _ask_once(config, text, external_id, show):
+                    await _ask_once(config, text, external_id, show, whole)
+                    if whole.is_set():
                         return
                 except ControlEnded:
                     patience = time.monotonic() + _BETWEEN_SECONDS
@@ -171,21 +173,26 @@ async def _answered(config: Config, text: str) -> None:
         view.close()
 
 
-async def _ask_once(config: Config, text: str, external_id: str, show: Callable[[dict[str, Any]], None]) -> bool:
-    """Ask whoever uses the data folder, else a service of one's own; whether the answer came before it ended."""
+async def _ask_once(
+    config: Config, text: str, external_id: str, show: Callable[[dict[str, Any]], None], whole: asyncio.Event
+) -> None:
+    """Ask whoever uses the data folder, else a service of one's own; `whole` is set if the answer came to its end."""
     if (holder := holder_of(DataFolder(config.home))) is not None:
-        return await _shown(holder.call("once", text=text, external_id=external_id), show)
+        await _show_all(holder.call("once", text=text, external_id=external_id), show, whole)
+        return
     async with _own_service(config) as app:
-        return await _shown(app.chat.once(text, external_id), show)
+        await _show_all(app.chat.once(text, external_id), show, whole)
 
 
-async def _shown(replies: AsyncGenerator[dict[str, Any], None], show: Callable[[dict[str, Any]], None]) -> bool:
+async def _show_all(
+    replies: AsyncGenerator[dict[str, Any], None], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
+) -> None:
     async with aclosing(replies):
         async for each in replies:
             if each["kind"] == "Idle":
-                return True
+                whole.set()
+                return
             show(each)
-    return False
 
 
 class _Answered:

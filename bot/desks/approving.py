@@ -105,20 +105,28 @@ class Approvals:
         """
         now = self.clock()
 
+        def asked(rows: Rows) -> Ruling:
+            if not code and not requests.is_asked(rows, who.identities):
+                return Ruling("", counted=False)
+            own = requests.asking(rows, who.identities)
+            waiting = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
+            if waiting:
+                return Ruling(cards.which(waiting, [each.id for each in own]), counted=False)
+            return Ruling("There is no such request." if code else "", counted=False)
+
         def work(tx: Tx) -> Ruling:
-            exact = requests.get(tx, RequestId(int(code))) if code and int(code) <= _LARGEST else None
+            exact = requests.get(tx, RequestId(int(code))) if int(code) <= _LARGEST else None
             if exact is not None:
                 return self.broker.answer(tx, exact.id, who, verdict, now)
             own = requests.asking(tx, who.identities)
             meant = [each for each in own if len(code) >= requests.SHORTEST and str(each.id).endswith(code)]
             if len(meant) == 1:
                 return self.broker.answer(tx, meant[0].id, who, verdict, now)
-            asking = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
-            if asking:
-                return Ruling(cards.which(asking, [each.id for each in own]), counted=False)
-            return Ruling("There is no such request." if code else "", counted=False)
+            return asked(tx)
 
         async with self.constellations.use(self.house) as database:
+            if not code:
+                return await database.read(asked)
             ruling = await database.write(_ANSWER, work, durable=True)
         self.resume()
         return ruling

@@ -228,14 +228,17 @@ class Steering:
         """The sources that can be paused, and how they stand."""
 
         def read(rows: Rows) -> dict[PersonId, str]:
-            people = {each.by for each in self.paused.values()}
+            people = {each.by for each in tuple(self.paused.values())}
             named = {each: person_named(rows, each, Scope(OWNER)) for each in people}
             return {each: self.called(each) if name == each else name for each, name in named.items()}
 
         async with self.constellations.use(self.house) as database:
             names = await database.read(read)
         return [
-            {"source": each, "state": self.state(each, names.__getitem__) or "heard and answered"}
+            {
+                "source": each,
+                "state": self.state(each, lambda by: names.get(by) or self.called(by)) or "heard and answered",
+            }
             for each in self.sources
         ]
 

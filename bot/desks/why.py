@@ -24,7 +24,6 @@ from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.faults import Point, commit_point
 from memory.following import forget_derived, forget_words, narrow_entry, narrow_message
-from memory.fulltext import content_words
 from memory.ids import ConstellationId, PersonId, PlaceId, TurnId, place_source
 from memory.messages import Message
 from memory.why import Account, Kind, Memory
@@ -250,7 +249,7 @@ def _forget_message(tx: Tx, message: Message, now: datetime) -> str:
     outbox.forget(tx, [message.id])
     inbox.forget_payload(tx, message.id, now)
     entries = forget_derived(tx, message.id, now)
-    blocks = unwrite(tx, message, set(content_words(message.text)), now)
+    blocks = unwrite(tx, message, now)
     went = f"{_counted(entries, 'entry', 'entries')} that came from it"
     if blocks:
         went += f", and what was written from it into {_counted(blocks, 'block')}"

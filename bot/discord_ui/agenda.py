@@ -63,7 +63,7 @@ def _buttons(agenda: Agenda) -> type[discord.ui.DynamicItem[discord.ui.Button[An
                 raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
             return cls(match["offer"], int(match["reminder"]), item)
 
-        async def callback(self, interaction: Interaction) -> Any:
+        async def pressed(self, interaction: Interaction) -> None:
             if await defer(interaction):
                 who = approver_of(interaction, "button")
                 await answer(interaction, agenda.press(self.reminder, self.offer, who))

@@ -47,7 +47,7 @@ def _buttons(approvals: Approvals) -> type[discord.ui.DynamicItem[discord.ui.But
                 raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
             return cls(match["offer"], int(match["request"]), item)
 
-        async def callback(self, interaction: Interaction) -> Any:
+        async def pressed(self, interaction: Interaction) -> None:
             if not await defer(interaction):
                 return
             who = approver_of(interaction, "button")

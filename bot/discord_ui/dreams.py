@@ -9,6 +9,7 @@ from discord import app_commands
 from bot.desks.desk import Asker
 from bot.discord_ui.answering import Interaction, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of
+from bot.discord_ui.forms import Door
 from bot.dreams.desk import Dreams, report_lines
 from sources.discord.buttons import PREFERENCE
 from sources.discord.settings import DiscordSettings
@@ -27,7 +28,7 @@ def install_dreams(tree: app_commands.CommandTree[Any], dreams: Dreams, settings
 
 
 def _buttons(dreams: Dreams, settings: DiscordSettings) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
-    class Decide(discord.ui.DynamicItem[discord.ui.Button[Any]], template=PREFERENCE):
+    class Decide(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=PREFERENCE):
         """One button under what was inferred about somebody; its id says which."""
 
         def __init__(self, offer: str, entry: str, shown: discord.ui.Button[Any]) -> None:
@@ -42,7 +43,7 @@ def _buttons(dreams: Dreams, settings: DiscordSettings) -> type[discord.ui.Dynam
                 raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
             return cls(match["offer"], match["entry"], item)
 
-        async def callback(self, interaction: Interaction) -> Any:
+        async def pressed(self, interaction: Interaction) -> None:
             if await defer(interaction):
                 asker = await asker_of(interaction, settings)
                 await answer(interaction, dreams.permit(asker, self.entry, yes=self.offer == "allow"))

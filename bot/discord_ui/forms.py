@@ -1,11 +1,16 @@
 """Forms: heard by their ids whenever they were opened, also after a restart, and by whom a command would be."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 import discord
 from discord import app_commands
+
+from bot.discord_ui.answering import tell
+from memory.errors import DatabaseBusy, DatabaseFull
+from sources.discord.client import not_stored
 
 Interaction: TypeAlias = discord.Interaction[Any]
 Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
@@ -27,7 +32,7 @@ def hear_form(tree: app_commands.CommandTree[Any], pattern: re.Pattern[str], sen
         named = pattern.fullmatch(str(cast("dict[str, Any]", interaction.data or {}).get("custom_id", "")))
         if named is not None and await tree.interaction_check(interaction):
             data = cast("dict[str, Any]", interaction.data or {})
-            await sent(interaction, named, dict(_fields(data.get("components", []))))
+            await _stored(interaction, sent(interaction, named, dict(_fields(data.get("components", [])))))
 
     tree.client.event(on_interaction)
 
@@ -40,8 +45,24 @@ def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
                 yield str(part.get("custom_id")), str(part["value"] or "")
 
 
-class Door:
+async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
+    """Do it, or say that the database takes no writes, as for commands."""
+    try:
+        await work
+    except (DatabaseBusy, DatabaseFull) as why:
+        await tell(interaction, not_stored(why))
+
+
+class Door(ABC):
     """A button or menu that answers whom a command would: whoever is shut out is told so by each of them."""
+
+    @abstractmethod
+    async def pressed(self, interaction: Interaction) -> None:
+        """What it does."""
+
+    async def callback(self, interaction: Interaction) -> Any:
+        """Called by discord.py."""
+        await _stored(interaction, self.pressed(interaction))
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
         """Asked before what is pressed is done."""

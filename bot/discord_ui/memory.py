@@ -21,7 +21,7 @@ from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
 from memory.block_fields import field_mark
-from memory.errors import StoreError
+from memory.errors import Refused, StoreError
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
 from sources.discord.reading import author_of
@@ -36,7 +36,7 @@ _FENCED = 1_880  # characters of an answer in a block of code; what is longer go
 _SHOWN = 15  # changes in one answer
 _FORM = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<name>.{1,70})", re.DOTALL)
 _FIELD_FORM = re.compile(r"carina:memory:f:(?P<seen>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<name>.{1,66})", re.DOTALL)
-_FORM_NAME = 66  # characters of a name that fit behind that into 100
+_FORM_NAME, _FIELD_FORM_NAME = 70, 66  # characters of a name that fit behind these into 100
 
 _log = structlog.get_logger(__name__)
 
@@ -81,7 +81,10 @@ def _hear_forms(tree: app_commands.CommandTree[Any], remembering: Remembering, a
             if field is None:
                 raise UserError(f"Block {name} has no such field any more; nothing was changed.")
             written = fields.get("text", "")
-            done = await remembering.edit(asking, name, written, field=field, mark=named["seen"])
+            try:
+                done = await remembering.edit(asking, name, written, field=field, mark=named["seen"])
+            except Refused as refused:
+                raise UserError(f"{refused}\n\nWhat you wrote:\n{written}") from refused
             return f"{field} of block {done['block']} is written; the block is at version {done['version']} now."
 
         await _answer(interaction, text)
@@ -266,8 +269,10 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
         """A form has to be the first answer, so the block is read before anything is said."""
         try:
             row = await remembering.opened(await ask(interaction), label, field)
-            if max(len(row["text"]), 1) > LONGEST or len(row["block"]) > _FORM_NAME:
+            if len(row["text"]) > LONGEST:
                 raise UserError(f"A form takes {LONGEST:,} characters, and this has {len(row['text']):,}.")
+            if len(row["block"]) > (longest := _FIELD_FORM_NAME if field else _FORM_NAME):
+                raise UserError(f"A form takes no block whose name has more than {longest} characters: ask the agent.")
         except (UserError, StoreError) as error:
             await _answer(interaction, functools.partial(_said, str(error)))
             return

@@ -126,7 +126,7 @@ def _button(outbox: Outbox) -> type[discord.ui.DynamicItem[discord.ui.Button[Any
                 raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
             return cls(int(match["row"]), item)
 
-        async def callback(self, interaction: Interaction) -> Any:
+        async def pressed(self, interaction: Interaction) -> None:
             if await defer(interaction):
                 await answer(interaction, _repeated(outbox, approver_of(interaction, "button"), self.identifier))
 

@@ -112,7 +112,7 @@ def _buttons(privacy: Privacy) -> type[discord.ui.DynamicItem[discord.ui.Button[
                 raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
             return cls(match["answer"], item)
 
-        async def callback(self, interaction: Interaction) -> Any:
+        async def pressed(self, interaction: Interaction) -> None:
             if not await defer(interaction):
                 return
             if self.answer == "keep":

@@ -152,7 +152,7 @@ def _buttons(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Butto
         ) -> "Press":
             return cls(match, cast("discord.ui.Button[Any]", item))
 
-        async def callback(self, interaction: Interaction) -> Any:
+        async def pressed(self, interaction: Interaction) -> None:
             kind, identifier = cast("Kind", self.named["kind"]), self.named["id"]
             match self.named["change"]:
                 case Change.CORRECT:
@@ -178,7 +178,7 @@ def _picks(why: Why, ask: Ask) -> type[discord.ui.DynamicItem[discord.ui.Select[
         ) -> "Pick":
             return cls(cast("discord.ui.Select[Any]", item))
 
-        async def callback(self, interaction: Interaction) -> Any:
+        async def pressed(self, interaction: Interaction) -> None:
             if not await defer(interaction):
                 return
             kind, _, identifier = (self.item.values or [""])[0].partition(":")

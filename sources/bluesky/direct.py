@@ -181,14 +181,22 @@ class DirectMessages:
         last = {each.convo: each.id for each in heard}
         for each in heard:
             deliver(self._notification(each, answer=last[each.convo] == each.id))
+        await self._tell_waiting([each for each in fresh if passed.get(each.id) is Why.NOT_LET_IN])
         if not heard:
             return newest
         await self._wiring.settled()
         seen = await self._wiring.seen([each.id for each in heard])
         for identifier in seen:
             self._decided.put(identifier, None)
+        await self._tell_waiting([each for each in heard if each.id in seen])
         missing = await self._not_stored([each for each in heard if each.id not in seen])
         return min([newest, *(each.at for each in missing)])
+
+    async def _tell_waiting(self, said: Sequence[Said]) -> None:
+        """Who said a bare "yes" is told what waits for them. Once: after it is stored, also what the agent hears."""
+        for each in said:
+            if (answer := _ANSWER.fullmatch(each.text)) is not None:
+                await self._decide(each, "", _VERDICTS[answer[1].lower()])
 
     async def _not_stored(self, missing: Sequence[Said]) -> list[Said]:
         for each in missing:
@@ -209,10 +217,9 @@ class DirectMessages:
             return Why.OPTED_OUT
         if each.other.blocked or each.other.muted:
             return Why.BLOCKED
-        if (answer := _ANSWER.fullmatch(each.text)) is not None:
-            await self._decide(each, answer[2] or "", _VERDICTS[answer[1].lower()])
-            if answer[2]:  # a bare word may as well be said to the agent, who hears it
-                return Why.DECIDED
+        if (answer := _ANSWER.fullmatch(each.text)) is not None and answer[2]:
+            await self._decide(each, answer[2], _VERDICTS[answer[1].lower()])
+            return Why.DECIDED
         if self._wiring.paused():
             return Why.PAUSED
         if each.at < self._wiring.clock() - timedelta(days=self._settings.read_back_days):

@@ -165,11 +165,16 @@ class OwnTree(app_commands.CommandTree[Any]):
             text = f"I cannot do that with {error.value}: I do not see it, or it is of another kind."
         elif isinstance(why := getattr(error, "original", None), DatabaseBusy | DatabaseFull):
             log.warning("command_not_stored", reason=str(why))
-            text = f"My memory takes nothing just now: {why}. Nothing was done; try again in a minute."
+            text = not_stored(why)
         else:
             await super().on_error(interaction, error)
             text = "That went wrong, and why is in my log: whoever runs me can look there."
         await _tell(interaction, text)
+
+
+def not_stored(why: DatabaseBusy | DatabaseFull) -> str:
+    """What somebody is told whose command, button or form met a database that takes no writes."""
+    return f"My memory takes nothing just now: {why}. This may not be done; look, and try again in a minute."
 
 
 async def _tell(interaction: discord.Interaction[Any], text: str) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from memory import activity, block_history, blocks, inbox, messages, turns
+from memory.activity import Kind, NewEvent
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.block_following import unwrite
 from memory.blocks import Author, BlockType, NewBlock
 from memory.changes import SYSTEM, agent_writer
 from memory.database import Tx
 from memory.following import narrow_message
-from memory.fulltext import content_words
 from memory.ids import TurnId
 from memory.inbox import InRow
 from memory.messages import Message, Said
@@ -67,6 +67,16 @@ def test_what_was_written_from_a_deleted_message_is_taken_back(tx: Tx) -> None:
     blocks.replace_in_block(tx, author(turn.id), "plans", "Kept", "Look for work")
     delete(tx, 1)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+
+
+@pytest.mark.parametrize("text", ["yes", "yes please", "ja", "👍"])
+def test_a_bare_yes_takes_back_what_it_led_to(tx: Tx, text: str) -> None:
+    turn = begun(tx, taken(tx, 1, text))
+    blocks.append_block(tx, author(turn.id), "notes", "The PIN is 0042.\n")
+    edit(tx, 1, "yes, please do")
+    assert stands(tx, "notes") == "Kept.\nThe PIN is 0042.\n", "nothing was taken out"
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
 
 
 def test_what_came_before_and_after_stays(tx: Tx) -> None:
@@ -152,8 +162,8 @@ def test_twice_takes_back_once(tx: Tx) -> None:
     turn = begun(tx, row)
     blocks.replace_in_block(tx, author(turn.id), "notes", "Kept", "Bolt")
     old = message_of(tx, row)
-    assert unwrite(tx, old, set(content_words(old.text)), LATER) == 1
-    assert unwrite(tx, old, set(content_words(old.text)), LATER) == 0
+    assert unwrite(tx, old, LATER) == 1
+    assert unwrite(tx, old, LATER) == 0
     assert stands(tx, "notes") == "Kept.\n"
 
 
@@ -167,6 +177,22 @@ def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool
     activity.forget_before(tx, NOON + timedelta(days=1))
     delete(tx, 1)
     assert stands(tx, "notes") == ("Kept.\n" if used else "Kept.\nAnn lost her job.\n")
+
+
+def test_what_an_old_turn_wrote_goes_also_when_newer_ones_are_remembered(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    said = Said(turn.id, 2, turn.place, STAR, ANN, "Star", "tool", "done", "discord", GUILD, Trust.AGENT, NOON, "c")
+    messages.add_said(tx, said)
+    activity.forget_before(tx, NOON + timedelta(days=1))
+    row = taken(tx, 2, "(edited)")
+    tx.run("UPDATE messages SET role = 'system' WHERE id = ?", (row.message,))
+    tx.run("UPDATE inbox SET about_id = (SELECT min(id) FROM messages) WHERE id = ?", (row.id,))
+    newer = begun(tx, row)
+    event = NewEvent(Kind.TOOL, "used something", GUILD, Trust.AGENT, STAR, turn=newer.id)
+    activity.note(tx, event, LATER)
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
 
 
 def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:

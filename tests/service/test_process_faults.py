@@ -122,6 +122,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         t.service.expected_errors |= {"not_stored_yet", "waits_for_database"}
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
+        form = await t.olga.command("memory edit", {"label": "persona"}, t.general)
         path = next(path for path in databases(t) if path.name == "carina.db")
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
@@ -135,6 +136,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         told = await t.ana.command("tasks add", {"title": "buy milk"}, t.general)
         assert "another program holds the database" in told.text
         assert "try again" in told.text
+        assert "another program holds the database" in (await t.olga.submit_modal(form, {"text": "I am calm."})).text
         holder.execute("ROLLBACK")
         holder.close()
         answer = await t.general.wait_for_bot(after=said)
