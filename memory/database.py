@@ -13,6 +13,7 @@ import importlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
@@ -147,11 +148,14 @@ class Tx(Rows):
 
     def insert(self, table: str, values: Mapping[str, Value], *, ignore: bool = False) -> bool:
         """Insert one row; with `ignore`, False when a unique row already stood there."""
-        columns = ", ".join(values)
-        marks = ", ".join(f":{name}" for name in values)
-        tail = " ON CONFLICT DO NOTHING" if ignore else ""
-        # Table and column names come from our own code, values are bound.
-        return self.run(f"INSERT INTO {table} ({columns}) VALUES ({marks}){tail}", values) == 1
+        return self.run(_insertion(table, tuple(values), ignore), tuple(values.values())) == 1
+
+
+@lru_cache(maxsize=512)
+def _insertion(table: str, columns: tuple[str, ...], ignore: bool) -> str:
+    """Names of tables and columns come from our own code, values are bound."""
+    tail = " ON CONFLICT DO NOTHING" if ignore else ""
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}){tail}"
 
 
 @dataclass(frozen=True)
