@@ -1,6 +1,5 @@
 """A person's door to the fields of a block: what they wrote is read as the field's type wants it."""
 
-import hashlib
 import json
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from memory.blocks import Block
 from memory.database import Rows
 from memory.document import BlockDocument
 from memory.errors import BlockRefused, Refused
+from memory.marks import text_mark
 from memory.schemas import Field, FieldType, TextSchema
 from memory.targets import Target, every_target, target_of
 
@@ -34,8 +34,8 @@ def field_text(rows: Rows, block: Block, path: str) -> str:
 
 
 def field_mark(text: str) -> str:
-    """A short mark by which a text is known again."""
-    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    """The mark of what a field holds, or of its path: two of them and the block's name fit into the id of a form."""
+    return text_mark(text, 4)
 
 
 def write_field(edit: Edit, block: Block, path: str, text: str, seen: str = "") -> Block:

@@ -5,7 +5,6 @@ transaction that makes it: what a button or a form carries is an id, and an id p
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +24,7 @@ from memory.errors import Refused
 from memory.faults import Point, commit_point
 from memory.following import forget_derived, forget_words, narrow_entry, narrow_message
 from memory.ids import ConstellationId, PersonId, PlaceId, TurnId, place_source
+from memory.marks import text_mark
 from memory.messages import Message
 from memory.why import Account, Kind, Memory
 from sources.terminal import PERSON, PLACE
@@ -146,7 +146,7 @@ class Why:
             content = archival.checked_content(text)
             if content == found.text:
                 return "It says so already; nothing was changed."
-            if mark(found.text) != seen:
+            if text_mark(found.text) != seen:
                 return f"It was changed since you opened the form, so I left it. It now says:\n{found.text}"
             trust = Trust.OWNER if self._is_owner(curious) else curious.trust
             entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
@@ -223,11 +223,6 @@ class Why:
                 return await database.write(point, work)
             except Refused as error:
                 raise UserError(f"That cannot be stored: {error}.") from error
-
-
-def mark(text: str) -> str:
-    """A short mark by which a text is known again."""
-    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def _find(rows: Rows, curious: Curious, kind: Kind, identifier: str) -> Memory:

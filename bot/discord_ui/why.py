@@ -12,7 +12,7 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.desks.why import Curious, Explained, Why, mark
+from bot.desks.why import Curious, Explained, Why
 from bot.desks.why_text import account_text, memory_text
 from bot.discord_ui.answering import Interaction, cleaned, defer, tell
 from bot.discord_ui.asking import approver_of, asker_of
@@ -20,6 +20,7 @@ from bot.discord_ui.forms import LONGEST, Door, hear_form
 from bot.errors import UserError
 from bot.policy import Change
 from memory.ids import PersonId
+from memory.marks import text_mark
 from memory.why import Kind, Memory
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
@@ -218,7 +219,7 @@ async def _open_form(interaction: Interaction, why: Why, curious: Curious, ident
             await _tell(interaction, str(error))
         return
     form = discord.ui.Modal(
-        title="Correct what I remember", custom_id=f"carina:why:text:{memory.id}:{mark(memory.text)}", timeout=None
+        title="Correct what I remember", custom_id=f"carina:why:text:{memory.id}:{text_mark(memory.text)}", timeout=None
     )
     field = discord.ui.TextInput[Any](
         custom_id="text", style=discord.TextStyle.long, default=cleaned(interaction, memory.text), max_length=LONGEST

@@ -56,11 +56,12 @@ _OVER = re.compile(
     r"|\b(?:is|are|now|all|already|been|ist|sind|jetzt|inzwischen)\s+(?:\w+\s+)?(?:done|finished|complete|erledigt|fertig)\b",
     re.IGNORECASE,
 )
+_STILL = re.compile(r"\b(?:remains?|still|not yet|have(?:n['’]t| not)|noch)\b", re.IGNORECASE)
 _PENDING = re.compile(
-    r"\b(?:remains?|still|not yet|have(?:n['’]t| not)|noch)\b.*"
     r"\b(?:unstaged|uncommitted|unfinished|incomplete|pending|offen|unfertig)\b",
     re.IGNORECASE,
 )
+"""Looked for behind `_STILL`: as one expression it would take seconds for a line of nothing but "still"."""
 _NEXT = re.compile(
     r"^(?:next steps?|next|follow-?ups?|todo|remaining|still need(?: to)?"
     r"|nächste schritte|als nächstes)\s*[:-]\s*(?P<x>.+)",
@@ -112,7 +113,7 @@ def _left(text: str) -> Iterator[str]:
         if (match := _LEFT.match(bare)) is not None:
             if not _NAUGHT.match(match["x"]):
                 yield match["x"].strip(" :-") or bare
-        elif _PENDING.search(bare):
+        elif (still := _STILL.search(bare)) is not None and _PENDING.search(bare, still.end()):
             yield bare
         else:
             yield from filter(None, map(_to_do, _END.split(bare)))

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.desks.why import Curious, Explained, Why, mark
+from bot.desks.why import Curious, Explained, Why
 from bot.desks.why_text import account_text
 from bot.errors import UserError
 from bot.policy import Approver, Change, People
 from memory.audience import OWNER, Scope, Trust, person_audience
 from memory.ids import PersonId
+from memory.marks import text_mark
 from sources.base import Place, PlaceKind, Speaker
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, deleted, direct, said, says
 from tests.bot.stage import Service, Setting, running
@@ -175,20 +176,22 @@ async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None
         why, entry = why_of(service), await told(service)
         seen = (await why.to_correct(curious(), entry)).text
         stranger = replace(curious(), trust=Trust.STRANGER)
-        assert (await why.correct(stranger, entry, mark(seen), " It is an okapi. ")).startswith("Corrected.")
+        assert (await why.correct(stranger, entry, text_mark(seen), " It is an okapi. ")).startswith("Corrected.")
         (row,) = await service.rows("SELECT * FROM archival_entries")
         assert (row["content"], row["trust"], row["label"]) == ("It is an okapi.", Trust.STRANGER, "pet")
         assert row["audience"] == HALL.audience
-        assert "says so already" in await why.correct(stranger, entry, mark(seen), "It is an okapi.")
-        late = await why.correct(stranger, entry, mark(seen), "It is a heron.")
+        assert "says so already" in await why.correct(stranger, entry, text_mark(seen), "It is an okapi.")
+        late = await why.correct(stranger, entry, text_mark(seen), "It is a heron.")
         assert "changed since you opened the form" in late
         assert "It is an okapi." in late
-        assert (await why.correct(curious(OLGA), entry, mark("It is an okapi."), "A horse.")).startswith("Corrected.")
+        assert (await why.correct(curious(OLGA), entry, text_mark("It is an okapi."), "A horse.")).startswith(
+            "Corrected."
+        )
         assert await service.column("SELECT trust FROM archival_entries") == [Trust.OWNER]
         assert await service.column("SELECT person_id FROM archival_entries") == [ANN.id]
         for wrong in ("", "  ", "x" * 30_001):
             with pytest.raises(UserError, match="cannot be stored"):
-                await why.correct(curious(), entry, mark("A horse."), wrong)
+                await why.correct(curious(), entry, text_mark("A horse."), wrong)
 
 
 async def test_only_in_dm_is_for_whose_words_they_are(tmp_path: Path) -> None:
@@ -225,7 +228,7 @@ async def test_others_change_nothing_and_the_owner_nothing_of_direct_messages(tm
         with pytest.raises(UserError, match="not yours to be forgotten"):
             await why.forget(curious(BOB), "entry", entry)
         with pytest.raises(UserError, match="not yours to be corrected"):
-            await why.correct(curious(BOB), entry, mark(QUAGGA), "mine")
+            await why.correct(curious(BOB), entry, text_mark(QUAGGA), "mine")
         await why.narrow(curious(), "entry", entry)
         with pytest.raises(UserError, match="no such memory"):
             await why.forget(curious(OLGA), "entry", entry)

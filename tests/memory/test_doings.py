@@ -1,5 +1,7 @@
 """What a text says that was done: in short, decisions, files, commits, what is left."""
 
+import time
+
 import pytest
 
 from memory.facts.doings import commits, decisions, files, first_sentence, in_short, next_steps, unfinished
@@ -115,3 +117,17 @@ def test_paths_are_cut_to_their_last_three_parts_and_links_kept() -> None:
 
 def test_the_first_sentence_is_one_line() -> None:
     assert first_sentence("\n\n  One  two.  Three.\nFour") == "One two."
+
+
+@pytest.mark.parametrize("word", ["still ", "noch ", "remains "])
+def test_a_line_of_one_word_is_read_once(word: str) -> None:
+    """A line of 300,000 characters, which took minutes when each of its words looked at all behind it."""
+    began = time.process_time()
+    assert unfinished(word * (300_000 // len(word))) == []
+    assert unfinished(f"{word * 50_000}unstaged") != []
+    assert time.process_time() - began < 20
+
+
+def test_what_is_pending_stands_behind_the_word_that_says_so() -> None:
+    assert unfinished("the files remain unstaged") == ["the files remain unstaged"]
+    assert unfinished("unstaged files still here") == []
