@@ -18,7 +18,7 @@ from tests.service.asking import (
     times_kept,
     waiting,
 )
-from tests.service.towns import NO_MERGING, Town, answered_within, files_holding, town
+from tests.service.towns import DISCORDS_SECONDS, NO_MERGING, Town, answered_within, files_holding, town
 from tests.wire.discord import Answered, Channel, Impossible, Person
 from tests.wire.model import Answer, Call, Calls
 
@@ -202,6 +202,16 @@ async def test_every_command_answers_who_gave_it_alone_whatever_is_typed(tmp_pat
                         assert answered.failed if late else proper(name, answered), (name, text)
         assert count > 50
         await t.service.stop()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", ["help", "status", "why", "memory list", "privacy see", "permits list", "tasks list"])
+async def test_a_command_alone_is_answered_in_the_three_seconds_that_discord_gives(
+    offline_town: Town, name: str
+) -> None:
+    t = offline_town
+    with answered_within(t, DISCORDS_SECONDS):
+        assert proper(name, await t.olga.command(name, {}, t.general))
 
 
 def proper(name: str, answered: Answered) -> bool:

@@ -18,7 +18,9 @@ from tests.wire.model import ModelServer, Request
 SCRIPTED = "openai:scripted"
 NO_MERGING = "merge_seconds = 0"
 ANSWER_SECONDS = 10.0
-"""In which commands and buttons have to be answered: Discord gives three, but these processes share a machine."""
+"""In which commands and buttons have to be answered: Discord gives three, but these processes share a machine. That
+commands keep Discord's three is a test of its own in `test_doors`."""
+DISCORDS_SECONDS = 3.0
 
 
 @dataclass
