@@ -86,7 +86,7 @@ class Embedding:
     async def meaning(self, text: str) -> Nearness | None:
         """What finds rows of like meaning to a text; None without an embedder, and when it takes too long."""
         asked = await self.questions.ask(text)
-        return None if asked.vector is None else Meaning(asked.model, asked.vector)
+        return None if asked.embedding is None else Meaning(asked.model, *asked.embedding)
 
     def words(self, rows: Rows) -> str:
         """How it stands, for a person."""

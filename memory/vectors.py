@@ -14,7 +14,7 @@ from typing import TypeAlias
 from memory import database
 from memory.audience import Scope
 from memory.database import Rows, Tx, Value
-from memory.embedding.base import Vector, dimension_of, signs
+from memory.embedding.base import Embedding, Vector, dimension_of, signs
 from memory.errors import Refused
 from memory.ids import AgentId, EntryId
 from memory.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
@@ -24,6 +24,8 @@ MOST_FAILURES = 3
 
 _CANDIDATES = 400  # at least; below that many the search is exact
 _PER_HIT = 8  # candidates for each hit that is wanted
+
+_TOKEN_PARTS = 4  # of a message, each about 200 tokens: what comes after is found by its words and its vectors
 
 Condition: TypeAlias = tuple[str, tuple[Value, ...]]
 """SQL over the row's own table, as `t`, from our own code, and its parameters."""
@@ -57,10 +59,10 @@ class Near:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A row as it was embedded, with the vectors of its texts in their order."""
+    """A row as it was embedded, with what its texts became in their order."""
 
     of: Embeddable
-    vectors: tuple[Vector, ...]
+    made: tuple[Embedding, ...]
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,23 @@ def similarities(rows: Rows, question: Question, kind: Kind, numbers: Iterable[i
         (question.vector, *parameters, json.dumps(list(numbers))),
     )
     return {row[0]: 1.0 - row[1] for row in found}
+
+
+def tokens_of(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, bytes]:
+    """The signs of the words of rows, `Tokens.signs` of all their parts; empty of one that has no word with content.
+
+    Those for which an embedder told none, or out of scope, are left out.
+    """
+    within, parameters = _allowed(question, kind, scope)
+    found = rows.all(
+        f"SELECT v.row, v.tokens FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
+        "AND v.tokens IS NOT NULL ORDER BY v.row, v.part",
+        (*parameters, json.dumps(list(numbers))),
+    )
+    told: dict[int, bytes] = {}
+    for number, part in found:
+        told[number] = told.get(number, b"") + part
+    return told
 
 
 def _nearest(rows: Rows, question: Question, kind: Kind, scope: Scope) -> Iterator[Near]:
@@ -212,11 +231,13 @@ def _replace(tx: Tx, model: int, dimension: int, each: Embedded) -> None:
     mine = "kind = ? AND row = ?"
     tx.run(f"DELETE FROM vectors WHERE {mine}", (of.kind, of.row))
     tx.run(f"DELETE FROM vector_queue WHERE {mine}", (of.kind, of.row))
-    for text, vector in zip(of.texts, each.vectors, strict=True):
+    for text, (vector, tokens) in zip(of.texts, each.made, strict=True):
         if dimension_of(vector) != dimension:
             raise Refused(f"a vector has {dimension_of(vector)} numbers, those of its model have {dimension}")
         values = {"space_id": _space(tx, model, of, text), "kind": of.kind, "row": of.row, "part": text.part}
-        tx.insert("vectors", {**values, "bits": signs(vector), "vector": vector})
+        kept = tokens is not None and of.kind == "message" and text.view == "own" and text.part < _TOKEN_PARTS
+        told = tokens.signs if tokens is not None and kept else None
+        tx.insert("vectors", {**values, "bits": signs(vector), "vector": vector, "tokens": told})
 
 
 def _space(tx: Tx, model: int, of: Embeddable, text: Text) -> int:

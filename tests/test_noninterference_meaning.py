@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory import vectors
 from memory.audience import Scope
-from memory.embedding import Vector, missing
+from memory.embedding import Embedding, missing
 from memory.embedding.packaged import PackagedEmbedder
 from memory.vector_texts import Kind
 from tests.obeying import ORDERS
@@ -82,7 +82,7 @@ class _Remembering(PackagedEmbedder):
 
     before = ""
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         mixed = [f"{text} {self.before}" for text in texts]
         self.before = texts[-1]
         return await super().embed(mixed, seconds)

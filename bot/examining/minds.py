@@ -61,12 +61,12 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
     if embedder is None:
         return Finding("embedder", State.UNSET, "switched off; searching goes by words alone")
     try:
-        (vector,) = await embedder.embed(["The dentist is on Elm Street."], _SECONDS)
+        (made,) = await embedder.embed(["The dentist is on Elm Street."], _SECONDS)
     except EmbeddingError as error:
         remedy = "see EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then words alone are searched"
         return Finding("embedder", State.PROBLEM, redact(str(error)), remedy)
     finally:
         await embedder.aclose()
     taken = time.perf_counter() - began
-    words = f"{choice.model}: {dimension_of(vector)} dimensions, {taken:.1f} s for the first text"
+    words = f"{choice.model}: {dimension_of(made.vector)} dimensions, {taken:.1f} s for the first text"
     return Finding("embedder", State.GOOD, words)

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from math import isfinite, sqrt
 from operator import mul
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from memory.errors import StoreError
 
@@ -13,6 +13,21 @@ Vector: TypeAlias = bytes
 
 MAX_CHARACTERS = 30_000
 """Of one text; what comes after is not embedded."""
+
+
+class Tokens(NamedTuple):
+    """The content words of a text as a model sees them there: for each piece the word that it is of, and the signs of
+    its vector, `dimension / 8` bytes each, one after the other."""
+
+    words: tuple[str, ...] = ()
+    signs: bytes = b""
+
+
+class Embedding(NamedTuple):
+    """What an embedder makes of a text. `tokens` is None of one that tells nothing of single words."""
+
+    vector: Vector
+    tokens: Tokens | None = None
 
 
 class EmbeddingError(StoreError):
@@ -59,8 +74,8 @@ class Embedder(Protocol):
         """Numbers in a vector; 0 while it is not known, before the first answer of an endpoint."""
         ...
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
-        """A vector for each text, in order, within so many seconds. Raises EmbeddingError."""
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
+        """What each text becomes, in order, within so many seconds. Raises EmbeddingError."""
         ...
 
     async def aclose(self) -> None: ...

@@ -9,9 +9,9 @@ from memory.embedding.base import (
     EmbedderBusy,
     EmbedderMissing,
     EmbedderRefused,
+    Embedding,
     EmbeddingError,
     TextRefused,
-    Vector,
 )
 
 FIRST_REST, LONGEST_REST = 5.0, 600.0
@@ -70,7 +70,7 @@ class GuardedEmbedder:
         """How it stands at this moment."""
         return Health(self._health.asked, self._health.reason, self.rests)
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`; raises EmbedderBusy without asking while the embedder is left alone."""
         if rests := self.rests:
             raise EmbedderBusy(f"{self._health.reason} (not asked for {rests:.0f} s)", rests)

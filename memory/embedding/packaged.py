@@ -12,11 +12,13 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from memory.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Vector, to_vector
+from memory.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Embedding, Tokens, to_vector
 from memory.embedding.wordpiece import WordPiece
+from memory.fulltext import content_words
 
 NAME = "all-MiniLM-L6-v2-int8"
 DIMENSION = 384
@@ -56,7 +58,7 @@ class PackagedEmbedder:
         """Whether the model is loaded."""
         return self._loaded is not None
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`. What takes too long is given up between two runs."""
         given_up = threading.Event()
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._embed, list(texts), given_up)
@@ -71,11 +73,11 @@ class PackagedEmbedder:
     async def aclose(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _embed(self, texts: list[str], given_up: threading.Event) -> list[Vector]:
+    def _embed(self, texts: list[str], given_up: threading.Event) -> list[Embedding]:
         with self._loading:
             model = self._loaded = self._loaded or _Model()
         encoded = [model.words.encode(text[:MAX_CHARACTERS], MAX_TOKENS) for text in texts]
-        found: dict[int, Vector] = {}
+        found: dict[int, Embedding] = {}
         for run in _runs(encoded):
             if given_up.is_set():
                 break
@@ -98,8 +100,8 @@ class _Model:
         path = str(_located(_MODEL, _FILES[_MODEL]))
         self._session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
-    def run(self, encoded: Sequence[list[int]]) -> list[Vector]:
-        """The mean over each text's tokens."""
+    def run(self, encoded: Sequence[list[int]]) -> list[Embedding]:
+        """The mean over each text's tokens, and the signs of those of content words."""
         numpy = self._numpy
         longest = max(map(len, encoded))
         numbers = numpy.zeros((len(encoded), longest), dtype=numpy.int64)
@@ -110,7 +112,20 @@ class _Model:
         (hidden,) = self._session.run(["last_hidden_state"], given)
         weights = mask[:, :, None].astype(numpy.float32)
         means = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-        return [to_vector(mean.tolist()) for mean in means]
+        return [
+            Embedding(to_vector(mean.tolist()), self._tokens(tokens, hidden[row]))
+            for row, (tokens, mean) in enumerate(zip(encoded, means, strict=True))
+        ]
+
+    def _tokens(self, encoded: Sequence[int], hidden: Any) -> Tokens:
+        words = self.words.words(encoded)
+        kept = [at for at, word in enumerate(words) if _has_content(word)]
+        return Tokens(tuple(words[at] for at in kept), self._numpy.packbits(hidden[kept] > 0, axis=1).tobytes())
+
+
+@lru_cache(maxsize=20_000)
+def _has_content(word: str) -> bool:
+    return bool(content_words(word))
 
 
 def _runs(encoded: Sequence[list[int]]) -> Iterator[list[int]]:

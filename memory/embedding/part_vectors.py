@@ -7,7 +7,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
-from memory.embedding.base import Vector
+from memory.embedding.base import Embedding, Vector
 from memory.vector_texts import Embeddable
 
 MOST_PARTS = 2_000
@@ -21,20 +21,20 @@ class PartVectors:
         self._most = most
         self._known: OrderedDict[bytes, Vector] = OrderedDict()
 
-    def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Vector], list[str]]:
-        """The vectors of these rows' texts that are known, by text, and the texts to embed, each once."""
+    def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Embedding], list[str]]:
+        """What is known of these rows' texts, by text, and the texts to embed, each once."""
         texts = dict.fromkeys(text.text for row in rows for text in row.texts)
-        known = {text: vector for text in texts if (vector := self._known.get(_digest(text))) is not None}
+        known = {text: Embedding(vector) for text in texts if (vector := self._known.get(_digest(text))) is not None}
         return known, [text for text in texts if text not in known]
 
-    def remember(self, rows: Sequence[Embeddable], vectors: Mapping[str, Vector]) -> None:
+    def remember(self, rows: Sequence[Embeddable], made: Mapping[str, Embedding]) -> None:
         """Keep the vectors of rows in several parts; one that is a single text has nothing left when it changes."""
         for row in rows:
             if row.kind == "message" or len(row.texts) < 2:
                 continue
             for text in row.texts:
                 digest = _digest(text.text)
-                self._known[digest] = vectors[text.text]
+                self._known[digest] = made[text.text].vector
                 self._known.move_to_end(digest)
         while len(self._known) > self._most:
             self._known.popitem(last=False)

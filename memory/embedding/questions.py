@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from memory.embedding.base import MAX_CHARACTERS, Embedder, Vector
+from memory.embedding.base import MAX_CHARACTERS, Embedder, Embedding
 
 SECONDS = 0.3
 _WHOLE_SECONDS = 30.0  # a late vector serves whoever asks the same again
@@ -14,10 +14,10 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Asked:
-    """The vector of a question and the model it is of, or why there is none."""
+    """What a question became and the model it is of, or why there is nothing."""
 
     model: str
-    vector: Vector | None
+    embedding: Embedding | None
     reason: str = ""
 
 
@@ -27,8 +27,8 @@ class Questions:
     def __init__(self, embedder: Embedder | None, seconds: float = SECONDS) -> None:
         self._embedder = embedder
         self._seconds = seconds
-        self._known: OrderedDict[str, Vector] = OrderedDict()
-        self._running: dict[str, asyncio.Task[list[Vector]]] = {}
+        self._known: OrderedDict[str, Embedding] = OrderedDict()
+        self._running: dict[str, asyncio.Task[list[Embedding]]] = {}
 
     async def ask(self, text: str, seconds: float | None = None) -> Asked:
         """The vector of a text, within `seconds` or the usual 0.3. Never raises for what an embedder does."""
@@ -60,7 +60,7 @@ class Questions:
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    def _started(self, text: str, embedder: Embedder) -> "asyncio.Task[list[Vector]] | None":
+    def _started(self, text: str, embedder: Embedder) -> "asyncio.Task[list[Embedding]] | None":
         if text in self._running:
             return self._running[text]
         if len(self._running) >= _AT_ONCE:
@@ -70,7 +70,7 @@ class Questions:
         task.add_done_callback(lambda done: self._ended(text, done))
         return task
 
-    def _ended(self, text: str, task: "asyncio.Task[list[Vector]]") -> None:
+    def _ended(self, text: str, task: "asyncio.Task[list[Embedding]]") -> None:
         del self._running[text]
         if task.cancelled() or task.exception() is not None:
             return

@@ -15,8 +15,8 @@ from memory.embedding.base import (
     EmbedderBusy,
     EmbedderGarbage,
     EmbedderRefused,
+    Embedding,
     TextRefused,
-    Vector,
     dimension_of,
     to_vector,
 )
@@ -87,7 +87,7 @@ class RemoteEmbedder:
         self._server = server
         self._session: aiohttp.ClientSession | None = None
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`."""
         if not texts:
             return []
@@ -102,7 +102,7 @@ class RemoteEmbedder:
         if self._session is not None:
             await self._session.close()
 
-    async def _persist(self, texts: list[str], seconds: float) -> list[Vector]:
+    async def _persist(self, texts: list[str], seconds: float) -> list[Embedding]:
         pause = _PAUSE
         for _ in range(TRIES - 1):
             try:
@@ -139,7 +139,7 @@ class RemoteEmbedder:
         except ValueError:
             raise EmbedderGarbage(f"{self.name} answered something that is no JSON") from None
 
-    def _checked(self, answer: Any, wanted: int) -> list[Vector]:
+    def _checked(self, answer: Any, wanted: int) -> list[Embedding]:
         try:
             numbers = self._server.dialect.numbers(answer)
         except (KeyError, TypeError, ValueError):
@@ -153,7 +153,7 @@ class RemoteEmbedder:
                 raise EmbedderGarbage(
                     f"{self.name} gave a vector of {dimension_of(vector)} numbers, not {self.dimension} as before"
                 )
-        return vectors
+        return [Embedding(vector) for vector in vectors]
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -1,8 +1,9 @@
 """WordPiece as BERT's uncased models expect it: words, cut into the longest pieces that the vocabulary has."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import regex
 
@@ -27,6 +28,8 @@ class WordPiece:
         self._vocabulary = vocabulary
         self._unknown = vocabulary["[UNK]"]
         self._start, self._end = vocabulary["[CLS]"], vocabulary["[SEP]"]
+        self._texts = {number: text for text, number in vocabulary.items()}
+        self._marks = frozenset((self._start, self._end, self._unknown))
         self._pieces = lru_cache(maxsize=20_000)(self._cut)  # people use the same words again and again
 
     def encode(self, text: str, limit: int) -> list[int]:
@@ -37,6 +40,15 @@ class WordPiece:
             if len(found) >= limit:
                 break
         return [*found[: limit - 1], self._end]
+
+    def words(self, encoded: Sequence[int]) -> list[str]:
+        """The whole word that each number is a piece of; empty for marks and for what the vocabulary does not have."""
+        texts = ["" if number in self._marks else self._texts[number] for number in encoded]
+        starts = [at for at, text in enumerate(texts) if not text.startswith("##")]
+        found: list[str] = []
+        for begin, end in pairwise([*starts, len(texts)]):
+            found += [texts[begin] + "".join(text[2:] for text in texts[begin + 1 : end])] * (end - begin)
+        return found
 
     def _cut(self, word: str) -> tuple[int, ...]:
         if len(word) > _LONGEST_WORD:

@@ -10,6 +10,7 @@ from memory.search.query import (
     DOMAINS,
     MAX_HITS,
     Among,
+    Close,
     Domain,
     Hit,
     Kind,
@@ -17,6 +18,7 @@ from memory.search.query import (
     Nearness,
     Query,
     Results,
+    Surroundings,
 )
 from memory.search.search import search, searchable
 
@@ -25,6 +27,7 @@ __all__ = [
     "DOMAINS",
     "MAX_HITS",
     "Among",
+    "Close",
     "Domain",
     "Hit",
     "Kind",
@@ -33,6 +36,7 @@ __all__ = [
     "Nearness",
     "Query",
     "Results",
+    "Surroundings",
     "search",
     "searchable",
 ]

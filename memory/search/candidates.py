@@ -8,13 +8,26 @@ from memory.fulltext import index_text
 from memory.search import talk
 from memory.search.asking import Asked
 from memory.search.lookup import Lookup
-from memory.search.query import Near, Nearness
-from memory.search.ranking import WIDE, WINDOW, Word, by_words, nearness, rarity, share, signs, total
+from memory.search.query import Close, Near, Nearness, Surroundings
+from memory.search.ranking import (
+    WIDE,
+    WINDOW,
+    Signs,
+    Word,
+    by_words,
+    nearness,
+    rarity,
+    share,
+    signs,
+    total,
+    total_close,
+)
 from memory.search.talk import Talk
 
 _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
 _CANDIDATES = 40  # of a domain, at least: among them the rows with every word are looked for
 _NEAR = 40  # nearest neighbours, of each view
+_CLOSE = 40  # messages, at least, whose words are compared with those of the question one by one
 _LEAST = 0.45  # the cosine from which on a row is found without having any of the words; see docs/search.md
 _NEWEST = 50  # of the rows with a word: whether it is the name of somebody who spoke there
 
@@ -33,10 +46,14 @@ class Scored:
 
 @dataclass(frozen=True)
 class _Sought:
-    """A text as it is looked for in one domain: its words, whom it names, the rows that are near to what it means."""
+    """A text as it is looked for in one domain: its words, whom it names, the rows that are near to what it means.
+
+    `names` are words of the text that are left out because they are names of those who spoke.
+    """
 
     asked: Asked
     words: list[Word]
+    names: frozenset[str]
     named: str | None
     meaning: Nearness | None
     near: Mapping[int, Near]
@@ -50,15 +67,17 @@ class _Sought:
 
 def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> list[Scored]:
     """The best rows for a text, in no order: `limit` of them, and those that are as good as the last."""
-    words, named = _words(find, asked), None
+    every, named = _words(find, asked), None
+    words = every
     if find.table.talk:
-        named, words = _without_names(find, words)
+        named, words = _without_names(find, every)
+    names = frozenset(word.term.word for word in every) - {word.term.word for word in words}
     meaning = None if find.table.embedded is None else meaning
-    sought = _Sought(asked, words, named, meaning, _nearest(find, meaning))
+    sought = _Sought(asked, words, names, named, meaning, _nearest(find, meaning))
     best = sought.best(max(_CANDIDATES, 3 * limit))
     if not best:
         return []
-    found = (_in_talk if find.table.talk else _alone)(find, sought, best)
+    found = _in_talk(find, sought, best, 3 * limit) if find.table.talk else _alone(find, sought, best)
     top = max(one.score for one in found) or 1.0
     whole = find.having(asked.every, [one.number for one in found])
     for one in found:
@@ -112,21 +131,41 @@ def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     ]
 
 
-def _in_talk(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
-    """Messages, understood with what was said around them."""
+def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[Scored]:
+    """Messages, understood with what was said around them; at least `most` of them, if there are so many."""
     heard = _talk(find, sought.asked, best)
     similar = _similar(find, sought, heard.pool)
     found = signs(sought.asked, sought.words, heard, sought.named, similar)
-    windows = {
-        number: stretch.numbers[max(at - WINDOW, 0) : at + WINDOW + 1]
+    around = {
+        number: Surroundings((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))
         for stretch in heard.stretches
         for at, number in enumerate(stretch.numbers)
         if number in found
     }
     return [
-        Scored(number, total(each), similar.get(number), each.named > 0, windows[number])
-        for number, each in found.items()
+        Scored(number, score, similar.get(number), found[number].named > 0, around[number].window)
+        for number, score in _totals(find, sought, found, around, most).items()
     ]
+
+
+def _totals(
+    find: Lookup, sought: _Sought, found: Mapping[int, Signs], around: Mapping[int, Surroundings], most: int
+) -> dict[int, float]:
+    """What the signs of each message come to. Where the words of the question can be compared with those of messages
+    one by one, it is the best alone that are, and the others are left out."""
+    totals = {number: total(each) for number, each in found.items()}
+    if sought.meaning is None:
+        return totals
+    best = heapq.nlargest(max(_CLOSE, most), totals, key=totals.__getitem__)
+    close = sought.meaning.close(find.rows, find.among, {number: around[number] for number in best}, sought.names)
+    if not close:
+        return totals
+    usual = Close(*(sum(column) / len(close) for column in zip(*close.values(), strict=True)))
+    return {number: total_close(found[number], close.get(number, usual)) for number in best}
+
+
+def _beside(numbers: Sequence[int], at: int, reach: int) -> Sequence[int]:
+    return numbers[max(at - reach, 0) : at + reach + 1]
 
 
 def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from memory import vectors
 from memory.database import Rows
 from memory.distances import cosine_distance
-from memory.embedding.base import Vector
-from memory.search.query import Among, Near
+from memory.embedding.base import Tokens, Vector, signs
+from memory.embedding.interaction import interact
+from memory.search.query import Among, Close, Near, Surroundings
 from memory.vector_texts import View
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """A question as a vector of the model of that name; see `Nearness`."""
+    """A question as a model of that name understands it; see `Nearness`."""
 
     model: str
     vector: Vector
+    tokens: Tokens | None = None
 
     def like(self, other: "Meaning") -> float | None:
         """The cosine to another text's; None when another model made that."""
@@ -35,6 +37,23 @@ class Meaning:
         own = self._similar(rows, among, numbers, "own")
         window = self._similar(rows, among, numbers, "window") if among.kind == "message" else {}
         return {number: Near(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
+
+    def close(
+        self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+    ) -> Mapping[int, Close]:
+        if self.tokens is None or not around:
+            return {}
+        width = len(signs(self.vector))
+        asked = [
+            self.tokens.signs[at * width : (at + 1) * width]
+            for at, word in enumerate(self.tokens.words)
+            if word not in without
+        ]
+        numbers = {number for each in around.values() for number in each.wide}
+        # What stands around a row need not meet the query's conditions: it is read under the scope.
+        question = self._question(among._replace(narrowed=None), "own", len(numbers))
+        told = vectors.tokens_of(rows, question, among.kind, numbers, among.scope)
+        return {number: Close(*found) for number, found in interact(asked, told, around).items()}
 
     def _similar(self, rows: Rows, among: Among, numbers: Sequence[int], view: View) -> Mapping[int, float]:
         if not numbers:

@@ -41,6 +41,24 @@ class Near(NamedTuple):
         return 1 - self.best
 
 
+class Close(NamedTuple):
+    """How near the single words that are asked for come to words of a message (`own`), of it and the two to each side
+    (`window`), of it and the six to each side (`wide`): the mean of the greatest similarities, 1 the same word in the
+    same sense, 0 nothing in common."""
+
+    own: float
+    window: float
+    wide: float
+
+
+class Surroundings(NamedTuple):
+    """The numbers of the rows that `Close` reads together: the row alone, with two, and with six to each side."""
+
+    own: Sequence[int]
+    window: Sequence[int]
+    wide: Sequence[int]
+
+
 class Among(NamedTuple):
     """Among which rows to look: those of a kind that an agent (None: any) can find in a scope, where `narrowed` holds.
 
@@ -66,6 +84,15 @@ class Nearness(Protocol):
 
     def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
         """How near these rows are, as far as they have vectors."""
+        ...
+
+    def close(
+        self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+    ) -> Mapping[int, Close]:
+        """How near the question's words, `without` these, come to the words of rows and of what is around them.
+
+        Rows whose words an embedder did not tell are left out: all of them where it tells none.
+        """
         ...
 
 

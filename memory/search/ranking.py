@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from memory.fulltext import Term
 from memory.search.asking import Asked
-from memory.search.query import Near
+from memory.search.query import Close, Near
 from memory.search.talk import Stretch, Talk
 
 _USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
@@ -58,6 +58,12 @@ WEIGHTS = Signs(
     around=4.0,
 )
 """Learned and checked as docs/search.md says."""
+
+CLOSE_WEIGHTS = (
+    Signs(1.0, 1.0, 1.4, 2.6, 1.4, 2.9, 2.0, 1.8, -0.3, 0.0, 3.4),
+    Close(own=3.1, window=4.3, wide=4.7),
+)
+"""Those for messages whose words were compared with those of the question, learned in the same way."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,12 @@ def signs(
 def total(signs: Signs) -> float:
     """The signs as one number, at least 0."""
     parts: Iterable[float] = map(mul, WEIGHTS, signs)
+    return max(sum(parts), 0.0)
+
+
+def total_close(signs: Signs, close: Close) -> float:
+    """The same for a message whose words were compared."""
+    parts: Iterable[float] = map(mul, (*CLOSE_WEIGHTS[0], *CLOSE_WEIGHTS[1]), (*signs, *close))
     return max(sum(parts), 0.0)
 
 

@@ -22,7 +22,7 @@ from memory.archival import NewEntry, Origin
 from memory.audience import Scope, Trust
 from memory.clock import utc_now
 from memory.database import Database, Tx
-from memory.embedding import to_vector
+from memory.embedding import Embedding, Tokens, to_vector
 from memory.embedding.packaged import DIMENSION
 from memory.faults import commit_point
 from memory.ids import AgentId, PersonId
@@ -44,6 +44,7 @@ SIZES = (1_000, 10_000, 100_000)
 _AGENT = AgentId("agt_bench")
 _BATCH = 5_000
 _MODEL = "bench:anywhere"
+_WORDS_TOLD, _WORDS_ASKED = 21, 6  # with content, in a message and in a question of LoCoMo
 _TARGETS = {10_000: 15.0, 100_000: 80.0}
 
 
@@ -81,16 +82,17 @@ def _batches(size: int) -> Iterator[int]:
 
 
 async def _embed(database: Database, seed: int) -> None:
-    """A vector of the packaged model's size for everything."""
+    """What the packaged model would make of everything, by its sizes."""
     drawn = random.Random(seed)
     await database.write(_CHOOSE, lambda tx: vectors.choose(tx, _MODEL, DIMENSION))
     while waiting := await database.read(lambda rows: vectors.missing(rows, _BATCH)):
-        made = [Embedded(each, tuple(_drawn(drawn) for _ in each.texts)) for each in waiting]
+        made = [Embedded(each, tuple(_drawn(drawn, _WORDS_TOLD) for _ in each.texts)) for each in waiting]
         await database.write(_STORE, functools.partial(vectors.store, model=_MODEL, embedded=made))
 
 
-def _drawn(drawn: random.Random) -> bytes:
-    return to_vector(drawn.gauss(0, 1) for _ in range(DIMENSION))
+def _drawn(drawn: random.Random, words: int) -> Embedding:
+    vector = to_vector(drawn.gauss(0, 1) for _ in range(DIMENSION))
+    return Embedding(vector, Tokens(("word",) * words, drawn.randbytes(words * DIMENSION // 8)))
 
 
 @dataclass
@@ -121,7 +123,7 @@ async def _round(folder: Path, fill: Fill, size: int, count: int) -> _Times:
         questions = [replace(query, text=f"what did they say about {query.text}?") for query in keywords]
         by_words, by_question = await _asked(database, keywords), await _asked(database, questions)
         await _embed(database, 17)
-        meant = [replace(query, meaning=Meaning(_MODEL, _drawn(drawn))) for query in questions]
+        meant = [replace(query, meaning=Meaning(_MODEL, *_drawn(drawn, _WORDS_ASKED))) for query in questions]
         return _Times(by_words, by_question, await _asked(database, meant), each)
 
 

@@ -24,7 +24,7 @@ from memory.changes import SYSTEM
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.database import Database, Tx
-from memory.embedding import Choice, PartVectors, missing, packaged, to_vector
+from memory.embedding import Choice, PartVectors, base, missing, packaged, to_vector
 from memory.faults import commit_point
 from memory.ids import PersonId
 from memory.vector_texts import Embeddable, Kind, Text, texts_of
@@ -105,8 +105,8 @@ async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, ser
         (later,) = await said(file, "cc")
         await all_done(made, file, 3)
         asked = await made.questions.ask("[22 November 2026] Ann: cc", 5)
-        assert asked.vector is not None
-        question = Question(asked.model, asked.vector, STAR, limit=1)
+        assert asked.embedding is not None
+        question = Question(asked.model, asked.embedding.vector, STAR, limit=1)
         (found,) = await file.read(lambda rows: nearest(rows, question, Scope(GUILD)))
         assert found.row == later
         assert await words(made, file) == "openai:small: working"
@@ -119,8 +119,8 @@ async def test_the_packaged_model_needs_no_setting(tmp_path: Path) -> None:
         dog, _market = await said(file, "my dog is called Biscuit", "the stock market fell again")
         await all_done(made, file, 2)
         asked = await made.questions.ask("what is the name of my pet?", 30)
-        assert asked.vector is not None
-        question = Question(asked.model, asked.vector, STAR)
+        assert asked.embedding is not None
+        question = Question(asked.model, asked.embedding.vector, STAR)
         best, other = await file.read(lambda rows: nearest(rows, question, Scope(GUILD)))
         assert best.row == dog
         assert best.cosine > other.cosine + 0.1
@@ -179,7 +179,7 @@ def test_vectors_of_parts_are_forgotten_when_there_are_too_many_and_of_messages_
     def row(kind: Kind, *texts: str) -> Embeddable:
         return Embeddable(kind, 1, "", "public", tuple(Text("own", at, text) for at, text in enumerate(texts)))
 
-    vectors = {text: to_vector([1.0, float(at)]) for at, text in enumerate("abcdef")}
+    vectors = {text: base.Embedding(to_vector([1.0, float(at)])) for at, text in enumerate("abcdef")}
     known = PartVectors(most=3)
     known.remember([row("block", "a", "b"), row("message", "e", "f"), row("entry", "d")], vectors)
     assert known.of([row("block", "a", "b", "c", "c", "e", "d")]) == ({x: vectors[x] for x in "ab"}, ["c", "e", "d"])

@@ -20,6 +20,7 @@ from memory.embedding import (
     Health,
     Questions,
     TextRefused,
+    Tokens,
     Vector,
     dimension_of,
     is_choice,
@@ -29,7 +30,7 @@ from memory.embedding import (
     remote,
     to_vector,
 )
-from memory.embedding.base import Embedder, signs
+from memory.embedding.base import Embedder, Embedding, signs
 from memory.embedding.packaged import PackagedEmbedder
 from memory.embedding.wordpiece import WordPiece
 from tests.memory.embedding_server import Answer, EmbeddingServer, giving, ollama, openai, saying, serving
@@ -52,7 +53,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 async def ask(choice: Choice, *texts: str, seconds: float = 5.0) -> list[Vector]:
     embedder = made(choice)
     try:
-        return await embedder.embed(texts, seconds)
+        return [made.vector for made in await embedder.embed(texts, seconds)]
     finally:
         await embedder.aclose()
 
@@ -95,6 +96,13 @@ def test_words_are_cut_into_the_longest_known_pieces() -> None:
     assert pieces.encode("\ud800", 5) == [1, 2]
 
 
+def test_each_piece_is_known_by_its_whole_word() -> None:
+    known = ["[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "a"]
+    pieces = WordPiece({piece: number for number, piece in enumerate(known)})
+    encoded = pieces.encode("a unaffable zz unaff a", 20)
+    assert pieces.words(encoded) == ["", "a", *["unaffable"] * 3, "", *["unaff"] * 2, "a", ""]
+
+
 @installed
 def test_the_vocabulary_cuts_as_the_model_was_trained() -> None:
     words = packaged._Model().words
@@ -113,6 +121,19 @@ async def test_the_packaged_model_knows_what_is_near() -> None:
     )
     assert dimension_of(dog) == PackagedEmbedder.dimension == 384
     assert cosine(dog, question) > 0.3 > cosine(market, question)
+
+
+@installed
+async def test_the_packaged_model_tells_the_signs_of_words_with_content() -> None:
+    embedder = PackagedEmbedder()
+    one, none, long = await embedder.embed(["Where is my dog's kennel?", "and so on!", "kennel " * 400], 30)
+    await embedder.aclose()
+    assert one.tokens is not None
+    assert none.tokens == Tokens((), b"")
+    assert one.tokens.words == ("dog", "kennel", "kennel") or one.tokens.words == ("dog", "kennel")
+    assert len(one.tokens.signs) == 48 * len(one.tokens.words)
+    assert long.tokens is not None
+    assert 200 < len(long.tokens.words) <= packaged.MAX_TOKENS - 2
 
 
 @installed
@@ -298,14 +319,14 @@ class Scripted:
         self.calls = 0
         self.gate: asyncio.Event | None = None
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         self.calls += 1
         if self.gate is not None:
             await self.gate.wait()
         error = self.script.pop(0) if self.script else None
         if error is not None:
             raise error
-        return [to_vector([len(text), 1]) for text in texts]
+        return [Embedding(to_vector([len(text), 1])) for text in texts]
 
     async def aclose(self) -> None:
         """There is nothing to close."""
@@ -355,7 +376,7 @@ async def test_a_question_is_embedded_once() -> None:
     questions = Questions(inner)
     first, second = await questions.ask("where  is it"), await questions.ask("where is it ")
     assert first == second
-    assert (first.vector, first.model, inner.calls) == (to_vector([11, 1]), "scripted", 1)
+    assert (first.embedding, first.model, inner.calls) == (Embedding(to_vector([11, 1])), "scripted", 1)
 
 
 async def test_a_question_that_takes_too_long_says_so_and_serves_the_next_one() -> None:
@@ -363,9 +384,9 @@ async def test_a_question_that_takes_too_long_says_so_and_serves_the_next_one() 
     inner.gate = asyncio.Event()
     questions = Questions(inner)
     asked = await questions.ask("where is it", 0.01)
-    assert (asked.vector, asked.reason) == (None, "the embedder took more than 0.01 s")
+    assert (asked.embedding, asked.reason) == (None, "the embedder took more than 0.01 s")
     inner.gate.set()
-    assert (await questions.ask("where is it", 5)).vector is not None
+    assert (await questions.ask("where is it", 5)).embedding is not None
     assert inner.calls == 1
 
 
@@ -383,7 +404,7 @@ async def test_a_question_without_embedder_words_or_success_has_no_vector() -> N
     assert (await Questions(None).ask("where")).reason == "no embedder is configured"
     assert (await Questions(Scripted()).ask(" ")).reason == "there are no words"
     asked = await Questions(Scripted(EmbedderBusy("it is down"))).ask("where")
-    assert (asked.vector, asked.reason, asked.model) == (None, "it is down", "scripted")
+    assert (asked.embedding, asked.reason, asked.model) == (None, "it is down", "scripted")
 
 
 async def test_only_so_many_questions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ import pytest
 from memory import messages, tasks, vectors
 from memory.audience import OWNER, Audience, Scope, Trust
 from memory.database import Rows
-from memory.embedding import to_vector
-from memory.search import Among, Meaning, Near
+from memory.embedding import Embedding, to_vector
+from memory.search import Among, Close, Meaning, Near, Surroundings
 from memory.tasks import NewTask, Task
 from memory.vectors import Embedded
 from tests.memory.finding import ANN, ATTIC, BOB, HERE, MOON, NOON, World, ids, look, opened
@@ -37,7 +37,9 @@ def embed(world: World, means: Mapping[str, tuple[float, float]]) -> None:
     for each in waiting:
         made = [_vector(text.text, means) for text in each.texts]
         if all(vector is not None for vector in made):
-            vectors.store(world.tx, MODEL, [Embedded(each, tuple(vector for vector in made if vector is not None))])
+            vectors.store(
+                world.tx, MODEL, [Embedded(each, tuple(Embedding(vector) for vector in made if vector is not None))]
+            )
 
 
 def _vector(text: str, means: Mapping[str, tuple[float, float]]) -> bytes | None:
@@ -60,6 +62,9 @@ class Liar:
 
     def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
         return {number: Near(0.9, 0.9) for number in numbers}
+
+    def close(self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: Any) -> Mapping[int, Close]:
+        return {number: Close(0.9, 0.9, 0.9) for number in around}
 
 
 def test_rows_of_every_domain_are_found_by_what_they_mean(world: World) -> None:

@@ -15,7 +15,7 @@ from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.clock import to_text
 from memory.database import Tx, connect
 from memory.document import SYSTEM, agent_writer
-from memory.embedding import to_vector
+from memory.embedding import Embedding, to_vector
 from memory.errors import Refused
 from memory.ids import AgentId, GuildId, PlaceId
 from memory.migrations import Kind, prepare
@@ -445,7 +445,7 @@ def test_a_vector_of_the_wrong_length_is_refused(tx: Tx) -> None:
     vectors.choose(tx, MODEL, DIMENSION)
     (of,) = vectors.missing(tx, 8)
     with pytest.raises(Refused, match="has 3 numbers, those of its model have 64"):
-        vectors.store(tx, MODEL, [Embedded(of, (to_vector([1, 2, 3]),))])
+        vectors.store(tx, MODEL, [Embedded(of, (Embedding(to_vector([1, 2, 3])),))])
 
 
 def test_a_text_that_is_refused_three_times_is_left_alone_until_it_changes(tx: Tx) -> None:
@@ -478,9 +478,27 @@ def test_a_file_of_before_queues_what_is_in_it(tmp_path: Path) -> None:
     objects = "SELECT type, name FROM sqlite_schema WHERE name LIKE 'vector%' AND type <> 'index' ORDER BY type DESC"
     for row in tx.all(objects):
         tx.run(f"DROP {row['type']} {row['name']}")
-    (migration,) = Path("migrations/constellation").glob("*_vectors.sql")
-    tx._raw.executescript(migration.read_text("utf-8"))
+    for name in ("vectors", "tokens"):
+        (migration,) = Path("migrations/constellation").glob(f"*_{name}.sql")
+        tx._raw.executescript(migration.read_text("utf-8"))
     assert [(row["kind"], row["row"]) for row in tx.all("SELECT kind, row FROM vector_queue")] == queued
     assert len(queued) == 3
     assert embed_all(tx) == 3
+    tx._raw.close()
+
+
+@pytest.mark.parametrize(("model", "again"), [("all-MiniLM-L6-v2-int8", 1), ("openai:small", 0)])
+def test_messages_of_before_get_their_words_from_the_embedder_that_tells_them(
+    tmp_path: Path, model: str, again: int
+) -> None:
+    tx = opened(tmp_path)
+    number = say(tx, "tortoise")
+    keep(tx, "tortoise")
+    embed_all(tx, model)
+    tx.run("ALTER TABLE vectors DROP COLUMN tokens")
+    (migration,) = Path("migrations/constellation").glob("*_tokens.sql")
+    tx._raw.executescript(migration.read_text("utf-8"))
+    queued = [(row["kind"], row["row"]) for row in tx.all("SELECT kind, row FROM vector_queue")]
+    assert queued == [("message", number)] * again
+    assert len(vectors.nearest(tx, asking("tortoise", model=model), HERE)) == 2, "found meanwhile as before"
     tx._raw.close()

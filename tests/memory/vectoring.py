@@ -12,7 +12,7 @@ from memory import messages, vectors
 from memory.archival import Entry, NewEntry, Origin, insert
 from memory.audience import Audience, Scope, Trust
 from memory.database import Rows, Tx
-from memory.embedding import Vector, to_vector
+from memory.embedding import Embedding, Vector, to_vector
 from memory.ids import AgentId, MessageId, PersonId, PlaceId
 from memory.messages import Heard
 from memory.vector_texts import Embeddable
@@ -36,7 +36,7 @@ def _drawn(word: str) -> list[float]:
 
 
 def embed(found: Iterable[Embeddable]) -> list[Embedded]:
-    return [Embedded(each, tuple(pointing(text.text) for text in each.texts)) for each in found]
+    return [Embedded(each, tuple(Embedding(pointing(text.text)) for text in each.texts)) for each in found]
 
 
 def embed_all(tx: Tx, model: str = MODEL) -> int:
