@@ -2,6 +2,9 @@
 
 import asyncio
 import math
+import platform
+import subprocess
+import sys
 import threading
 from array import array
 from collections.abc import AsyncIterator, Sequence
@@ -134,6 +137,30 @@ async def test_the_packaged_model_tells_the_signs_of_words_with_content() -> Non
     assert len(one.tokens.signs) == 48 * len(one.tokens.words)
     assert long.tokens is not None
     assert 200 < len(long.tokens.words) <= packaged.MAX_TOKENS - 2
+
+
+_LOADED = """
+import asyncio, re
+from pathlib import Path
+from memory.embedding.packaged import PackagedEmbedder
+
+def resident():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
+
+async def main():
+    before = resident()
+    await PackagedEmbedder().embed(["the harbour bridge " * 50] * 8, 60)
+    print(resident() - before)
+
+asyncio.run(main())
+"""
+
+
+@installed
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="others keep what was freed")
+def test_what_loading_takes_is_given_back() -> None:
+    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 180, "MiB; 200 to 260 when it is kept"
 
 
 @installed
