@@ -7,32 +7,52 @@ of its own, by the system: a block's history shows it, and the owner may revert 
 
 import json
 from collections.abc import Callable, Collection, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
+
+import structlog
 
 from memory.activity import Kind
 from memory.answering import answering, caused
 from memory.audience import Audience
 from memory.block_history import Edit, past_of_block, take_back
 from memory.block_log import open_block, save_change
+from memory.block_repair import repair_block
 from memory.block_rows import archives_of
 from memory.blocks import Block
 from memory.blocks.finding import block_by_id
-from memory.changes import SYSTEM, Change, Stamp, played
+from memory.changes import SYSTEM, Change, Deed, Note, Stamp, played
+from memory.clock import to_text
+from memory.containers import drop_entries
 from memory.database import Rows, Tx
 from memory.document import BlockDocument
-from memory.errors import StoreError
+from memory.errors import BlockCorrupt, BlockRefused, Refused, StoreError
 from memory.fulltext import content_words
 from memory.ids import AgentId, BlockId, TurnId
 from memory.messages import Message
+from memory.parts import LOST
 from memory.past import Past
+from memory.schemas import LogSchema
+from memory.targets import target_of
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Turns, and the words that what they wrote goes by: None for all of it. `gone` are those of the message."""
+
+    turns: frozenset[TurnId]
+    words: Set[str] | None
+    gone: Set[str]
 
 
 def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] | None = None, but: Audience | None = None) -> int:
     """Take back what agents wrote into blocks from a message that stands no more; how many blocks changed.
 
     `old` is the message as it was, `gone` the content words of it that go; None: all of it does, a "yes" too. Blocks of
-    the audience `but` keep what they say. Where others changed since what was written, that much of it stays; so does
-    what a damaged block says.
+    the audience `but` keep what they say. Where others changed since what was written, that much of it stays. A damaged
+    block is repaired first.
     """
     answered = answering(tx, old.id)
     words = set(content_words(old.text))
@@ -42,9 +62,8 @@ def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] | None = None,
         return 0
     turns = caused(tx, answered)
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
-    return sum(
-        _take_back(tx, block, at, lambda past: _changes(past, turns, None if whole else gone)) for block in blocks
-    )
+    found = _Found(frozenset(turns), None if whole else gone, gone)
+    return sum(_take_back(tx, block, at, found) for block in blocks)
 
 
 def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
@@ -89,15 +108,81 @@ def _audience(rows: Rows, block: BlockId) -> str | None:
     return None if row is None else str(row["audience"])
 
 
-def _take_back(tx: Tx, block: BlockId, at: datetime, taken: Callable[[Past], list[Change]]) -> bool:
+def _take_back(tx: Tx, block: BlockId, at: datetime, found: _Found) -> bool:
     try:
-        past = past_of_block(tx, block)
-        changes = taken(past)
-        if changes:
-            take_back(_by_system(tx, block, at), past, changes)
-    except StoreError:  # damaged, which is told of by itself; or nothing of it is left
+        past, whole = _past(tx, block, at)
+        edit = _by_system(tx, block, at)
+        if whole or any(step.change.turn in found.turns for step in past.steps):
+            changes = _changes(past, found.turns, found.words)
+            return bool(changes) and _taken_back(edit, past, changes)
+        return _lines_gone(edit, past, found.gone)
+    except StoreError as error:  # the rest of what follows the message goes all the same
+        _log.warning("words stay in a block", block=block, reason=str(error))
         return False
-    return bool(changes)
+
+
+def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
+    """The past of a block, which is repaired if it must be; and whether it tells of everything that stands there."""
+    try:
+        past, repaired = past_of_block(tx, block), False
+    except BlockCorrupt:
+        repair_block(tx, block, at)  # and told of to the owner
+        past, repaired = past_of_block(tx, block), True
+    return past, past.start == 0 and not repaired
+
+
+def _taken_back(edit: Edit, past: Past, changes: Sequence[Change]) -> bool:
+    if past.held is not None and isinstance(past.held.schema, LogSchema):
+        return _entries_gone(edit, past.held.schema, changes)
+    try:
+        take_back(edit, past, changes)
+    except BlockRefused:
+        raise
+    except Refused:  # nothing of it is left
+        return False
+    return True
+
+
+def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> bool:
+    """Entries of a log bear the moment and the writer of the change that made them."""
+    made = {(to_text(each.at), each.writer) for each in changes}
+
+    def change(document: BlockDocument) -> None:
+        log = target_of(schema, "")
+        document.change(lambda loro: drop_entries(loro, log, lambda entry: (entry["at"], entry["by"]) in made))
+        document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
+
+    return _changed(edit, change)
+
+
+def _lines_gone(edit: Edit, past: Past, gone: Set[str]) -> bool:
+    """Where the past is lost nobody can tell who wrote a line: it goes when half of its content words are to go.
+
+    Of a structured block that is what was saved of it beside its fields, which begin anew then.
+    """
+
+    def change(document: BlockDocument) -> None:
+        text = document.text() if past.held is None else str(past.held.values[LOST])
+        kept = [line for line in text.splitlines(keepends=True) if not _mostly(content_words(line), gone)]
+        if "".join(kept) != text:
+            document.write("".join(kept))
+
+    return _changed(edit, change)
+
+
+def _changed(edit: Edit, change: Callable[[BlockDocument], None]) -> bool:
+    """Make the change; whether the block says something else now."""
+    texts: list[str] = []
+
+    def watched(document: BlockDocument) -> None:
+        texts.append(document.text())
+        change(document)
+
+    return edit(watched).content not in texts
+
+
+def _mostly(words: Sequence[str], gone: Set[str]) -> bool:
+    return 0 < len(words) <= 2 * sum(word in gone for word in words)
 
 
 def _changes(past: Past, turns: Collection[TurnId], words: Set[str] | None) -> list[Change]:

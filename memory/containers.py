@@ -247,6 +247,14 @@ def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) 
         log.delete(0, len(log) - shape.max_entries)
 
 
+def drop_entries(loro: LoroDoc, target: Target, gone: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Take entries out of a log: for what is to be forgotten. By others they stay as they are."""
+    log = loro.get_list(target.name)
+    entries: Any = log.get_deep_value()
+    for place in reversed([place for place, entry in enumerate(entries) if gone(entry)]):
+        log.delete(place, 1)
+
+
 def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
     """Add an item to the end of a list, or a number to a counter."""
     if isinstance(target.shape, Field) and target.shape.type is FieldType.COUNTER:

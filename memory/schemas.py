@@ -12,7 +12,15 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic import Field as Limits
 
 from memory.amounts import many
@@ -50,6 +58,11 @@ class Field(_Part):
     required: bool = False
     default: Any = None
     read_only: bool = False
+
+    @field_validator("default")
+    @classmethod
+    def _frozen(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value  # a schema is a key of what is worked out of it
 
     @model_validator(mode="after")
     def _default_fits(self) -> "Field":

@@ -6,15 +6,18 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 import discord
+import structlog
 from discord import app_commands
 
 from bot.discord_ui.answering import tell
 from memory.errors import DatabaseBusy, DatabaseFull
-from sources.discord.client import not_stored
+from sources.discord.client import BROKEN, answer_anyhow, not_stored
 
 Interaction: TypeAlias = discord.Interaction[Any]
 Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
 """Takes a form that was sent: what its id says, and what was written into each of its fields."""
+
+_log = structlog.get_logger(__name__)
 
 LONGEST = 4_000
 """Characters that Discord takes in one field."""
@@ -46,11 +49,14 @@ def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
-    """Do it, or say that the database takes no writes, as for commands."""
+    """Do it, or say that the database takes no writes, or that it went wrong, as for commands."""
     try:
         await work
     except (DatabaseBusy, DatabaseFull) as why:
         await tell(interaction, not_stored(why))
+    except Exception:  # discord.py would log it, but leave whoever sent it waiting
+        _log.exception("interaction_failed")
+        await answer_anyhow(interaction, BROKEN)
 
 
 class Door(ABC):

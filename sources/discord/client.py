@@ -133,7 +133,7 @@ class OwnTree(app_commands.CommandTree[Any]):
         for task in unanswered:
             task.cancel()
         waiting = [each for each in unanswered.values() if each.type is not discord.InteractionType.autocomplete]
-        telling = [asyncio.create_task(_tell(each, UNFINISHED)) for each in waiting]
+        telling = [asyncio.create_task(answer_anyhow(each, UNFINISHED)) for each in waiting]
         if telling:
             log.warning("commands_cut_off", count=len(telling))
             _told, late = await asyncio.wait(telling, timeout=TELLING_SECONDS)
@@ -168,8 +168,12 @@ class OwnTree(app_commands.CommandTree[Any]):
             text = not_stored(why)
         else:
             await super().on_error(interaction, error)
-            text = "That went wrong, and why is in my log: whoever runs me can look there."
-        await _tell(interaction, text)
+            text = BROKEN
+        await answer_anyhow(interaction, text)
+
+
+BROKEN = "That went wrong, and why is in my log: whoever runs me can look there."
+"""What somebody is told whose command, button or form met a defect."""
 
 
 def not_stored(why: DatabaseBusy | DatabaseFull) -> str:
@@ -177,7 +181,7 @@ def not_stored(why: DatabaseBusy | DatabaseFull) -> str:
     return f"My memory takes nothing just now: {why}. This may not be done; look, and try again in a minute."
 
 
-async def _tell(interaction: discord.Interaction[Any], text: str) -> None:
+async def answer_anyhow(interaction: discord.Interaction[Any], text: str) -> None:
     """Answer in words that only they see, whether or not something was answered before; failing is only logged."""
     try:
         if interaction.response.is_done():

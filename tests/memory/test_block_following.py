@@ -1,23 +1,30 @@
 """What agents wrote into blocks follows the words that it came from."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import structlog
 
 from memory import activity, block_history, blocks, inbox, messages, turns
 from memory.activity import Kind, NewEvent
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.block_following import unwrite
+from memory.block_log import CheckpointPolicy
+from memory.block_shortening import Limits
 from memory.blocks import Author, BlockType, NewBlock
-from memory.changes import SYSTEM, agent_writer
-from memory.database import Tx
+from memory.changes import SYSTEM, Deed, agent_writer
+from memory.database import Rows, Tx
+from memory.errors import BlockRefused
 from memory.following import narrow_message
-from memory.ids import TurnId
+from memory.ids import BlockId, TurnId
 from memory.inbox import InRow
 from memory.messages import Message, Said
-from memory.schemas import Field, FieldType, MapSchema
+from memory.past import Past
+from memory.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.turns import Turn
+from memory.warm_blocks import WarmBlocks
 from tests.memory.parts import ANN, GUILD, NOON, STAR, arrival, begun, store, taken
 
 LATER = NOON + timedelta(minutes=1)
@@ -33,7 +40,8 @@ def tx() -> Tx:
 
 def block(tx: Tx, label: str, audience: Audience = GUILD, content: str = "Kept.\n", **change: Any) -> None:
     kind = BlockType.WORKING
-    new = NewBlock(STAR, label, "Notes.", audience, Trust.AGENT, type=kind, content=content, char_limit=100, **change)
+    change = {"char_limit": 100} | change
+    new = NewBlock(STAR, label, "Notes.", audience, Trust.AGENT, type=kind, content=content, **change)
     blocks.create_block(tx, new, SYSTEM, NOON)
 
 
@@ -205,3 +213,86 @@ def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:
     narrow_message(tx, message_of(tx, row), alone, LATER)
     assert stands(tx, "notes") == "Kept.\n"
     assert stands(tx, "alone", alone) == "Kept.\nAnn lost her job.\n"
+
+
+def test_a_list_with_a_default_goes_back_too(tx: Tx) -> None:
+    fields = (Field(name="plans", type=FieldType.LIST, default=["rest"]), Field(name="mood"))
+    block(tx, "state", content="", schema=MapSchema(fields=fields))
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.add_item(tx, author(turn.id), "state", "plans", "Ann's locker code is 4711")
+    assert "4711" in stands(tx, "state")
+    delete(tx, 1)
+    assert "4711" not in stands(tx, "state")
+    assert "rest" in stands(tx, "state")
+
+
+def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> None:
+    block(
+        tx,
+        "seen",
+        content="",
+        schema=LogSchema(fields=(Field(name="what", required=True),), display_limit=2),
+        char_limit=500,
+    )
+    said_and_kept = [("it rains", "rain"), ("my locker code is 4711", "Locker code: 4711"), ("the ferry", "harbour")]
+    for number, (said, kept) in enumerate(said_and_kept, 1):
+        turn = begun(tx, taken(tx, number, said))
+        blocks.add_item(tx, replace(author(turn.id), now=NOON + timedelta(seconds=number)), "seen", "", {"what": kept})
+    delete(tx, 2)
+    assert "4711" not in stands(tx, "seen")
+    assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
+    newest = block_history.past_of_block(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
+    assert (newest.writer, newest.note.deed) == (SYSTEM, Deed.REVERT)
+
+
+_DAMAGE = (
+    "UPDATE memory_block_updates SET update_blob = x'00'",
+    "UPDATE memory_block_checkpoints SET snapshot = x'00'",
+)
+
+
+@pytest.mark.parametrize("damages", [_DAMAGE[:1], _DAMAGE])
+def test_a_damaged_block_is_repaired_and_loses_the_words(tx: Tx, damages: tuple[str, ...]) -> None:
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\nShe likes tea.\n")
+    damaged = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    for damage in damages:
+        tx.run(f"{damage} WHERE block_id = ?", (damaged,))
+    tx.kept(WarmBlocks).clear()
+    delete(tx, 1)
+    assert "4711" not in stands(tx, "notes")
+    assert "Kept." in stands(tx, "notes")
+    assert tx.one("SELECT outcome FROM memory_block_repairs WHERE block_id = ?", (damaged,)) is not None
+
+
+def test_what_was_written_before_the_history_that_is_kept_goes_by_its_lines(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    text = "Ann's locker code is 4711.\nAnn keeps a code of honour, and tea in her locker at work.\n"
+    blocks.append_block(tx, author(turn.id), "notes", text)
+    kept = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
+    late = replace(author(begun(tx, taken(tx, 2, "hello")).id), policy=short)
+    for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
+        blocks.replace_in_block(tx, replace(late, now=NOON + timedelta(days=day)), "notes", old, new)
+    assert block_history.past_of_block(tx, kept).start > 2, "the history was cut"
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\nAnn keeps a code of honour, and tea in her locker at work.\n"
+
+
+def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Ann's locker code is 4711.\n")
+    broken = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    whole = block_history.past_of_block
+
+    def past(rows: Rows, block: BlockId) -> Past:
+        if block == broken:
+            raise BlockRefused("no")
+        return whole(rows, block)
+
+    monkeypatch.setattr("memory.block_following.past_of_block", past)
+    with structlog.testing.capture_logs() as logged:
+        delete(tx, 1)
+    assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
+    assert stands(tx, "plans") == "Kept.\n", "the other one went all the same"

@@ -16,7 +16,7 @@ schema = { type = "composite", sections = [
     { name = "notes", schema = { type = "text" } },
     { name = "harvest", schema = { type = "list", fields = [{ name = "what" }] } },
     { name = "sky", schema = { type = "map", fields = [
-        { name = "rain", type = "number" }, { name = "signs", type = "list" },
+        { name = "rain", type = "number" }, { name = "signs", type = "list", default = ["first"] },
         { name = "seen", type = "timestamp", read_only = true }] } },
 ] }
 """
