@@ -96,12 +96,15 @@ class Archive:
     async def search(
         self, asker: Asker, text: str, agent: str = "", limit: int = 8, domains: frozenset[Domain] = DOMAINS
     ) -> Results:
-        """Look for a text in what the asker may know, of an agent or of all. Raises UserError."""
+        """Look for a text in what the asker may know, of an agent (its own conversations too) or of all.
+
+        Raises UserError.
+        """
         meaning = await self.meaning(text)
 
         def look(rows: Rows) -> Results:
             of = _asked(rows, agent)[0].id if agent else None
-            return search(rows, Query(text, of, domains, limit=limit, meaning=meaning), asker.scope)
+            return search(rows, Query(text, of, domains, of, limit=limit, meaning=meaning), asker.scope)
 
         return await self._read(look)
 

@@ -171,6 +171,7 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         arguments.query,
         context.agent.id,
         domains,
+        context.agent.id,
         category=arguments.category or None,
         tags=arguments.tags,
         limit=_LISTED,

@@ -35,7 +35,8 @@ class SearchArguments(Arguments):
     query: str = Field(default="", description="words to look for; empty lists the newest of the time or person")
     domain: _Domain = Field(
         default="all",
-        description="where to look; blocks alone finds older lines of logs too; activity, which all leaves out, finds "
+        description="where to look; conversations: those that you took part in, constellation_messages: those of all "
+        "agents, as all has them; blocks alone finds older lines of logs too; activity, which all leaves out, finds "
         "what agents did: tasks, handoffs, notes, tools, blocks; tasks, left out as well, what people want to do",
     )
     since: AwareDatetime | None = Field(default=None, description="only from then on, ISO 8601 with time zone")
@@ -65,6 +66,7 @@ class SearchTool:
             text=arguments.query,
             agent=context.agent.id,
             domains=_DOMAINS[arguments.domain],
+            talking=context.agent.id if arguments.domain == "conversations" else None,
             person=turn.person if mine else None,
             author=None if mine or not arguments.author else arguments.author,
             role="user" if mine else None,

@@ -92,7 +92,17 @@ def _living_blocks(agent: AgentId | None) -> Condition:
     return Condition(f"t.deleted_at IS NULL AND (t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2)
 
 
+# A message belongs to the turn that answered it, or said it; those of a group's members share the one that waits for
+# them. What no turn has was overheard, or waits.
+_IN_ITS_TALK = """(t.agent_id = ?
+    OR EXISTS (SELECT 1 FROM turns b JOIN turns u ON u.id = coalesce(b.parent_id, b.id)
+        OR u.parent_id = coalesce(b.parent_id, b.id) WHERE b.id = t.batch_id AND u.agent_id = ?)
+    OR (t.batch_id IS NULL AND t.agent_id IS NULL AND t.place_id IN (SELECT place_id FROM turns WHERE agent_id = ?)))"""
+
+
 def _of_messages(query: Query) -> Iterator[Condition]:
+    if query.talking is not None:
+        yield Condition(_IN_ITS_TALK, (query.talking,) * 3)
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
     if query.author is not None:

@@ -101,9 +101,10 @@ class Query:
     """What to look for. Without text the newest rows that meet the conditions are listed.
 
     `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of all
-    agents. `person` is whom a row belongs to (said by,
-    said to, about); `author` a speaker's name, a person or an agent that a row is by. `since` is included, `until`
-    is not. A category stands for those below it too; an entry must have all the tags. `path` is a
+    agents. With `talking` only messages of conversations of that agent are found: what it said, what was said in turns
+    that it, or with it a group, had, and what was overheard where it has had turns. `person` is whom a row belongs to
+    (said by, said to, about); `author` a speaker's name, a person or an agent that a row is by. `since` is included,
+    `until` is not. A category stands for those below it too; an entry must have all the tags. `path` is a
     folder, or a file or directory in one, and for files alone. A condition that a domain
     cannot meet leaves that domain out. At most `limit` hits, 1 to 100. Without a `meaning`
     words alone decide.
@@ -112,6 +113,7 @@ class Query:
     text: str
     agent: AgentId | None
     domains: frozenset[Domain] = DOMAINS
+    talking: AgentId | None = None
     person: PersonId | None = None
     author: str | None = None
     role: Role | None = None
