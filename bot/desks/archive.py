@@ -14,7 +14,7 @@ from bot.policy import Action, Approver, Change, Held, People
 from bot.quoting import estimate_tokens
 from bot.turns.context import readers, render_block
 from bot.turns.kit import words_alone
-from memory import agents, archival, blocks, inbox, turns
+from memory import agents, archival, blocks, turns
 from memory.agents import Agent
 from memory.amounts import many
 from memory.archival import Entry, NewEntry, Origin
@@ -27,7 +27,7 @@ from memory.database import Rows, Tx
 from memory.errors import EntryNotFound, Refused
 from memory.faults import commit_point
 from memory.following import forget_words
-from memory.ids import AgentId, ConstellationId, EntryId, PersonId, PlaceId
+from memory.ids import AgentId, ConstellationId, EntryId, PersonId
 from memory.search import DOMAINS, Domain, Hit, Nearness, Query, Results, search
 from memory.widening import require_widening_entry, widen_entry
 from sources.terminal import PERSON
@@ -175,17 +175,14 @@ class Archive:
             except Refused as error:
                 raise UserError(f"That cannot be made known more widely: {error}.") from error
 
-    async def context(self, scope: Scope, place: PlaceId) -> list[Shown]:
-        """The blocks that each agent sees in a place, as when somebody spoke there last, with their sizes."""
+    async def context(self, scope: Scope) -> list[Shown]:
+        """The blocks that each agent sees where an answer is heard by these, with their sizes."""
 
         def read(rows: Rows) -> list[Shown]:
-            known = inbox.place(rows, place)
-            same = known is not None and known.audience == scope.audience
-            here = Scope(scope.audience, scope.within.union(known.within if known is not None and same else ()))
             return [
                 Shown(agent.name, block, estimate_tokens(render_block(block)))
                 for agent in agents.agents(rows)
-                for block in blocks.visible_blocks(rows, agent.id, here, referred=())
+                for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
             ]
 
         async with self.constellations.use(self.house) as database:

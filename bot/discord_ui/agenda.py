@@ -96,7 +96,7 @@ def _remind_me(agenda: Agenda, settings: DiscordSettings) -> Command:
             return
         asked = _own(interaction, settings)
         if where == "here" and interaction.channel_id is not None and interaction.guild is not None:
-            scope, place = scope_here(interaction, settings), place_id(interaction.channel_id)
+            scope, place = await scope_here(interaction, settings), place_id(interaction.channel_id)
             asked = replace(asked, scope=scope, place=place)
         await answer(interaction, agenda.remind(text, when, approver_of(interaction, "command"), asked))
 

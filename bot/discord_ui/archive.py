@@ -17,11 +17,9 @@ from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import LONGEST, hear_form
 from memory.archival import Entry
 from memory.audience import Scope
-from memory.ids import PlaceId
 from memory.search import Hit
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
-from sources.discord.places import place_id
 from sources.discord.reading import author_of
 from sources.discord.settings import DiscordSettings
 from sources.text import one_line
@@ -185,14 +183,13 @@ def _entries(archive: Archive, settings: DiscordSettings) -> Suggest:
 
 
 def _context(archive: Archive, settings: DiscordSettings) -> Command:
-    async def words(scope: Scope, place: PlaceId) -> str:
-        return "\n".join(f"- {_escape(line)}" for line in shown_lines(await archive.context(scope, place)))
+    async def words(scope: Scope) -> str:
+        return "\n".join(f"- {_escape(line)}" for line in shown_lines(await archive.context(scope)))
 
     @app_commands.command(name="context", description="What I see of my memory when I answer you here, and its size")
     async def command(interaction: Interaction) -> None:
         if await defer(interaction):
-            place = place_id(interaction.channel_id or 0)
-            await answer(interaction, words(scope_here(interaction, settings), place), file_name="context.md")
+            await answer(interaction, words(await scope_here(interaction, settings)), file_name="context.md")
 
     return command
 

@@ -7,11 +7,11 @@ import discord
 
 from bot.desks.desk import Asker
 from bot.policy import Approver, role_identity
-from memory.audience import OWNER, Audience, Scope, channel_audience, person_audience
+from memory.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.ids import PersonId
 from sources.base import PlaceKind
 from sources.discord import hearing
-from sources.discord.places import Spot, person_id, place_id, place_of, spot_of
+from sources.discord.places import Spot, guild_id, person_id, place_id, place_of, spot_of
 from sources.discord.reading import author_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten
@@ -43,7 +43,10 @@ _GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOpti
 
 
 async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Asker:
-    """An ephemeral answer is heard by one person, who also knows what is known in the place of the command."""
+    """An ephemeral answer is heard by one person, who also knows what is known in the place of the command.
+
+    In direct messages that is what a message of theirs would be answered with.
+    """
     user = interaction.user.id
     person = person_id(user)
     own = frozenset(settings.decided.alone(person))
@@ -52,10 +55,10 @@ async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSetti
     if interaction.guild_id is not None and interaction.guild is None:
         # Installed by the person, used where the bot is no member: what is known elsewhere stays elsewhere.
         return Asker(person, Scope(channel_audience(place_id(interaction.channel_id or 0))))
-    return Asker(person, Scope(person_audience(person), _known_here(interaction, settings) | own))
+    return Asker(person, Scope(person_audience(person), await _known_here(interaction, settings) | own))
 
 
-def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
+async def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
     """Those who hear an answer that is given in this place for all to see: what an agent may use there."""
     person = person_id(interaction.user.id)
     if interaction.guild_id is not None and interaction.guild is None:
@@ -63,20 +66,30 @@ def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings)
     if interaction.channel is None:
         return Scope(person_audience(person))
     spot = spot_of(interaction.channel, interaction.user.id)
-    place = place_of(spot, settings)
+    place = place_of(spot, settings, await _shared(interaction))
     if place.audience == OWNER and interaction.user.id != settings.owner_id:
         return Scope(person_audience(person))  # somebody else can read a place that is configured as the owner's
     own = settings.decided.alone(person) if spot.direct else ()
     return Scope(place.audience, frozenset({*place.within, *own}))
 
 
-def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> frozenset[Audience]:
-    if interaction.channel is None or interaction.guild_id is None:
+async def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> frozenset[Audience]:
+    if interaction.channel is None:
         return frozenset()
+    if interaction.guild_id is None:
+        return frozenset(guild_audience(guild_id(one)) for one in await _shared(interaction))
     place = place_of(spot_of(interaction.channel, interaction.user.id), settings)
     if place.audience == OWNER:  # somebody else can read a place that is configured as the owner's
         return frozenset()
     return frozenset({place.audience, *place.within})
+
+
+async def _shared(interaction: discord.Interaction[Any]) -> tuple[int, ...]:
+    """In direct messages with the bot: the guilds in which it just saw who gave the command, if it hears them there."""
+    if interaction.guild_id is not None or not interaction.context.dm_channel:
+        return ()
+    shared: tuple[int, ...] = await interaction.client.tree.shared(interaction.channel, interaction.user)
+    return shared
 
 
 def barred(

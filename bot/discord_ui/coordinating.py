@@ -38,7 +38,7 @@ async def _arrange(interaction: Interaction, coordinating: Coordinating, setting
     if not await defer(interaction):
         return
     trust, who = trust_of(author_of(interaction.user), settings), approver_of(interaction, "command")
-    await answer(interaction, coordinating.arrange(who, scope_here(interaction, settings), trust, wish))
+    await answer(interaction, coordinating.arrange(who, await scope_here(interaction, settings), trust, wish))
 
 
 def _status(coordinating: Coordinating, settings: DiscordSettings) -> Command:

@@ -17,7 +17,7 @@ def install_states(tree: app_commands.CommandTree[Any], states: States, settings
     @app_commands.describe(state=f'A word, as "overwhelmed"; "{NOTHING}" takes it back; nothing shows what you said')
     async def command(interaction: Interaction, state: app_commands.Range[str, 1, 60] = "") -> None:
         if await defer(interaction):
-            who, scope = approver_of(interaction, "command").person, scope_here(interaction, settings)
+            who, scope = approver_of(interaction, "command").person, await scope_here(interaction, settings)
             await answer(interaction, states.say(who, scope, state) if state else states.seen(who, scope))
 
     async def known(_interaction: Interaction) -> list[str]:

@@ -32,6 +32,9 @@ Tree: TypeAlias = app_commands.CommandTree[Any]
 Install: TypeAlias = Callable[[Tree], None]
 """Puts commands, menus and persistent components (by `tree.client`) in place, before the connection is made."""
 
+Shared: TypeAlias = Callable[[Any, discord.abc.User], Awaitable[tuple[int, ...]]]
+"""Finds, for direct messages and their person, the guilds whose words a message said there may be answered with."""
+
 Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 
 
@@ -107,12 +110,17 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
     return wanted
 
 
+async def _nowhere(_channel: Any, _user: discord.abc.User) -> tuple[int, ...]:
+    return ()
+
+
 class OwnTree(app_commands.CommandTree[Any]):
     """Commands that not everybody may give."""
 
     def __init__(self, client: discord.Client, **options: Any) -> None:
         super().__init__(client, **options)
         self.own: Commands | None = None
+        self.shared: Shared = _nowhere
         self._answering: dict[asyncio.Task[Any], discord.Interaction[Any]] = {}
         self._ending = False
 

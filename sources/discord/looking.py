@@ -11,10 +11,10 @@ import structlog
 from memory.admission import Rule
 from memory.faults import call_point, outside
 from sources.base import PlaceKind
-from sources.discord.hearing import background_line, readable
+from sources.discord.hearing import admitted, background_line, readable
 from sources.discord.link import REFUSED, Link
 from sources.discord.places import Spot, person_id, spot_of
-from sources.discord.reading import heard_of
+from sources.discord.reading import author_of, heard_of
 from sources.discord.settings import DiscordSettings
 from sources.recent import Recent
 from sources.text import flatten
@@ -62,6 +62,16 @@ class Lookout:
         """A channel by its id, as well as it can be had."""
         partial = self.partial(channel, guild)
         return self._known(partial) or await self._fetch(partial)
+
+    async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
+        """The guilds shared with the person of direct messages; none where what they say would not be heard."""
+        spot = self._spot(channel, user.id)
+        if not spot.direct or spot.person != user.id or self._link.withheld(person_id(user.id)):
+            return ()
+        shared = self._shared(spot)
+        if shared is None:
+            shared = await self._fetch_shared(spot)
+        return shared if admitted(author_of(user), spot, self._settings, shares_guild=bool(shared)) else ()
 
     async def _locate(self, channel: Any, person: int | None, then: Then) -> None:
         spot = self._spot(self._known(channel) or await self._fetch(channel), person)

@@ -231,6 +231,7 @@ class DiscordSource:
         )
         self._tree = client.tree
         lookout = Lookout(client, self._link, self._settings)
+        client.tree.shared = lookout.shared_with
         equipment = Equipment(self._settings, self._link, lanes, lookout, fetcher, deliver, self._wiring.clock)
         ears = Ears(equipment)
         readback = Readback(ears, lookout, lanes, self._link, self._settings)

@@ -108,7 +108,7 @@ async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: 
         assert "together about" in here.text
         direct = await t.ana.command("context")
         assert "read by this person" in direct.text
-        assert "read by this server" in direct.text, "she is a member of it, as was seen when she spoke"
+        assert "read by this server" in direct.text, "she is a member of it"
 
 
 async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
@@ -134,3 +134,31 @@ async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
         assert (code, "Forgotten" in out) == (0, True)
         code, _, error = await run("archival", "show", "key")
         assert code == 1
+
+
+async def test_in_direct_messages_commands_use_what_a_message_there_may_and_nothing_more(tmp_path: Path) -> None:
+    async with town(tmp_path, scripted=True) as t:
+        bea, cid, dan = t.member("Bea"), t.member("Cid"), t.server.person("dan")
+        away = t.server.guild("Away")
+        for one in (t.ana, dan):
+            away.add(one)
+        there = away.text_channel("there")
+        t.configure(
+            f'merge_seconds = 0\ndm = "pair"\nallow.persons = ["{t.ana.id}", "{bea.id}", "{dan.id}"]'
+        )
+        await t.service.start()
+        await kept(t, t.ana, t.general, "The stork is back home.")
+        await kept(t, t.ana, there, "The stork is back abroad.")
+        private = t.guild.text_channel("staff", private=True, members=[t.ana])
+        await kept(t, t.ana, private, "The stork is back in private.")
+        await bea.command("privacy optout")
+        places = ("home", "abroad", "in private")
+        known = {t.ana: {"home", "abroad"}, dan: {"abroad"}, bea: set(), cid: set()}
+        for person, may in known.items():
+            for command, options in (("archival list", None), ("archival search", {"text": "stork"})):
+                text = (await person.command(command, options)).text
+                assert {place for place in places if f"is back {place}" in text} == may, (person.username, command)
+        away.remove(t.ana)
+        text = (await t.ana.command("search", {"text": "stork"})).text
+        assert ("back home" in text, "back abroad" in text) == (True, False)
+        await t.service.stop()
