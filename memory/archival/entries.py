@@ -116,9 +116,11 @@ def checked(new: NewEntry) -> NewEntry:
         raise Refused(
             f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - and _"
         )
-    label = None if new.label is None else storable(new.label).strip()
+    label = None if new.label is None else _written(new.label, "the label").strip()
     if label is not None and not 0 < len(label) <= _MAX_LABEL:
         raise Refused(f"a label has 1 to {_MAX_LABEL} characters, this one {len(label)}")
+    for named, value in new.metadata.items():
+        _written(f"{named}{value}", "metadata")
     return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
 
 
@@ -129,7 +131,7 @@ def is_category(text: str) -> bool:
 
 def checked_content(text: str) -> str:
     """Words as an entry holds them; raises `Refused` when there are none or too many."""
-    content = storable(text).strip()
+    content = _written(text, "the text").strip()
     if not content:
         raise Refused("an entry needs content")
     if len(content) > MAX_CONTENT:
@@ -137,8 +139,17 @@ def checked_content(text: str) -> str:
     return content
 
 
+def _written(text: str, what: str) -> str:
+    """The text; raises `Refused` for one that could not be stored as it is: nothing is left out without a word."""
+    if storable(text) != text:
+        raise Refused(
+            f"{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it without"
+        )
+    return text
+
+
 def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
-    tags = tuple(dict.fromkeys(storable(tag).strip() for tag in given))
+    tags = tuple(dict.fromkeys(_written(tag, "a tag").strip() for tag in given))
     if len(tags) > MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
         raise Refused(f"an entry has at most {MAX_TAGS} tags of 1 to {_MAX_TAG} characters each")
     return tags

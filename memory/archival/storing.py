@@ -26,7 +26,6 @@ from memory.audience import Audience, Scope, may_write_down
 from memory.clock import to_text
 from memory.database import Rows, Tx
 from memory.errors import Refused
-from memory.fulltext import storable
 from memory.ids import AgentId, EntryId, TurnId, new_id
 
 RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
@@ -115,7 +114,7 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
         raise Refused(
             f"{label_or_id!r} is read by {entry.audience}, who may not know what is said here: store a new one"
         )
-    text = storable(text).strip()
+    text = text.strip()
     if not text:
         raise Refused("there is nothing to append")
     content = checked_content(f"{entry.content}\n{text}")

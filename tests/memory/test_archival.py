@@ -192,7 +192,12 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
     ("change", "reason"),
     [
         ({"content": " \n"}, "needs content"),
-        ({"content": "\x00"}, "needs content"),
+        ({"content": "a\x00b"}, "the text has a NUL character or half of a surrogate pair in it.*write it without"),
+        ({"content": "a\ud800b"}, "the text has a NUL character or half"),
+        ({"label": "a\x00b"}, "the label has a NUL character"),
+        ({"tags": ("fine", "a\udfff")}, "a tag has a NUL character"),
+        ({"metadata": {"from": "a\x00"}}, "metadata has a NUL character"),
+        ({"metadata": {"fr\x00om": "a"}}, "metadata has a NUL character"),
         ({"content": "x" * (archival.MAX_CONTENT + 1)}, "30000 characters, this would be 30001"),
         ({"label": " "}, "label"),
         ({"label": "x" * 201}, "label"),
@@ -235,6 +240,14 @@ def test_an_appended_line_is_stored_found_and_trusted_no_more_than_its_source(tx
     assert trusted.trust == Trust.STRANGER
     assert trusted.people == (ANN, BOB)
     check_index(tx)
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+def test_an_append_that_cannot_be_stored_as_it_stands_is_refused(tx: Tx, text: str) -> None:
+    entry = put(tx, "a line")
+    with pytest.raises(Refused, match="write it without"):
+        archival.append(tx, STAR, entry.id, text, HERE, NOON)
+    assert archival.read(tx, STAR, entry.id, HERE.scope).content == "a line"
 
 
 def test_an_append_is_refused_when_empty_or_too_long(tx: Tx) -> None:

@@ -143,9 +143,7 @@ async def test_in_direct_messages_commands_use_what_a_message_there_may_and_noth
         for one in (t.ana, dan):
             away.add(one)
         there = away.text_channel("there")
-        t.configure(
-            f'merge_seconds = 0\ndm = "pair"\nallow.persons = ["{t.ana.id}", "{bea.id}", "{dan.id}"]'
-        )
+        t.configure(f'merge_seconds = 0\ndm = "pair"\nallow.persons = ["{t.ana.id}", "{bea.id}", "{dan.id}"]')
         await t.service.start()
         await kept(t, t.ana, t.general, "The stork is back home.")
         await kept(t, t.ana, there, "The stork is back abroad.")
