@@ -6,12 +6,17 @@ import regex
 
 from memory.fulltext import Term, all_words, match_query, terms
 
+COLOURED = "\ufe0f"
+"""Follows a sign that is to be drawn in colour; some keyboards write it and some do not."""
 _WHEN = frozenset(("when", "wann", "date", "datum"))
 _WHEN_PHRASE = regex.compile(
     r"\b(?:how (?:long|old|recently)|(?:what|which) (?:day|month|season|time|week|year)|"
     r"wie (?:lang|lange|alt)|seit wann|welche[mnrs]? (?:jahr|monat|tag|uhrzeit|woche))\b",
     regex.IGNORECASE,
 )
+_SIGN = regex.compile(r"\X")
+_SYMBOL = regex.compile(r"\p{S}")
+_LOOKED_AT, _MOST_SYMBOLS = 200, 8  # characters
 _NAME = frozenset(("where", "who", "whom", "whose", "which", "name", "names", "called", "wo", "wer", "wem", "wen"))
 
 
@@ -29,6 +34,15 @@ class Asked:
     sentence: bool
     when: bool
     name: bool
+
+
+def symbols(text: str) -> tuple[str, ...]:
+    """The emoji and other symbols of a text, each once and as they are drawn without colour; no marks of sentences.
+
+    No word has them, so the index does not: who writes nothing else looks for them as they stand.
+    """
+    found = (sign.replace(COLOURED, "") for sign in _SIGN.findall(text[:_LOOKED_AT]) if _SYMBOL.search(sign))
+    return tuple(dict.fromkeys(found))[:_MOST_SYMBOLS]
 
 
 def understood(text: str) -> Asked | None:

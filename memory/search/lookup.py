@@ -1,12 +1,14 @@
 """Reading one domain: the rows that have a word, the rows of a listing. Conditions hold before anything is cut."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from memory.audience import Scope
 from memory.database import Row, Rows
 from memory.ids import AgentId
+from memory.search.asking import COLOURED
 from memory.search.domains import Condition, Table, where
 from memory.search.query import Among
 
@@ -53,6 +55,16 @@ class Lookup:
             f"SELECT {self._columns()} FROM {self.table.name} t WHERE {condition} "
             f"ORDER BY {self.table.moment} DESC, t.{self.table.number} DESC LIMIT ?",
             (*parameters, limit),
+        )
+
+    def newest_with(self, symbols: Sequence[str], limit: int) -> list[Row]:
+        """The newest rows whose text has all of the symbols as they stand; every row is looked at."""
+        condition, parameters = where((*self.conditions, Condition("t.search_text <> ''")))
+        having = " AND ".join("instr(replace(text, ?, ''), ?)" for _ in symbols)
+        return self.rows.all(
+            f"SELECT * FROM (SELECT {self._columns()} FROM {self.table.name} t WHERE {condition}) WHERE {having} "
+            "ORDER BY moment DESC, number DESC LIMIT ?",
+            (*parameters, *(each for symbol in symbols for each in (COLOURED, symbol)), limit),
         )
 
     def hits(self, numbers: list[int]) -> list[Row]:

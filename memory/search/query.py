@@ -98,7 +98,8 @@ class Nearness(Protocol):
 
 @dataclass(frozen=True)
 class Query:
-    """What to look for. Without text the newest rows that meet the conditions are listed.
+    """What to look for. Without text the newest rows that meet the conditions are listed; with symbols alone (emoji)
+    the newest that have them all.
 
     `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of all
     agents. With `talking` only messages of conversations of that agent are found: what it said, what was said in turns

@@ -9,7 +9,7 @@ from memory.clock import from_text
 from memory.database import Row, Rows
 from memory.ids import PlaceId
 from memory.messages import COLUMNS, Message, to_message
-from memory.search.asking import understood
+from memory.search.asking import symbols, understood
 from memory.search.candidates import Scored, ranked
 from memory.search.domains import asked, narrowing
 from memory.search.lookup import Lookup
@@ -58,12 +58,14 @@ def _listed(find: Lookup, limit: int) -> list[_Found]:
 def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
     question = understood(query.text)
     if question is None:
-        return []
+        signs = symbols(query.text)
+        rows = find.newest_with(signs, limit) if signs else []
+        return [_found(find, row, Scored(row["number"], 0.0), signs) for row in rows]
     scored = {one.number: one for one in ranked(find, question, query.meaning, limit)}
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
 
 
-def _found(find: Lookup, row: Row, scored: Scored) -> _Found:
+def _found(find: Lookup, row: Row, scored: Scored, matched: tuple[str, ...] = ()) -> _Found:
     hit = Hit(
         kind=find.table.kind,
         id=str(row["id"]),
@@ -79,6 +81,7 @@ def _found(find: Lookup, row: Row, scored: Scored) -> _Found:
         distance=None if scored.near is None else scored.near.distance,
         named=scored.named,
         around=scored.around,
+        matched=matched,
     )
     return _Found(find, row["number"], hit)
 
@@ -94,7 +97,8 @@ def _completed(found: list[_Found], text: str) -> list[Hit]:
                 matched.setdefault((domain, number), []).append(term.word)
     hits = []
     for one in found:
-        hit = replace(one.hit, matched=tuple(matched.get((one.find.table.domain, one.number), ())))
+        words = matched.get((one.find.table.domain, one.number))
+        hit = one.hit if words is None else replace(one.hit, matched=tuple(words))
         if one.find.table.talk and hit.place is not None:
             before = _neighbour(one.find, hit.place, one.number, after=False)
             hit = replace(hit, before=before, after=_neighbour(one.find, hit.place, one.number, after=True))
