@@ -14,6 +14,7 @@ from bot.models.offline.text import detect, sentences
 
 _HITS = 20
 _NEWEST = 50
+_SAID = "constellation_messages"  # what somebody told one agent, or wanted forgotten, another knows too
 _LONG_TEXT = 300
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _TAKING_BACK = "forget delete erase remove vergiss vergessen lösche streiche entferne 忘れて 消して 削除"
@@ -50,8 +51,8 @@ def newest_entries(step: str, desk: Desk) -> tuple[Call, ...]:
 
 def search_said(step: str, wanted: Iterable[str], desk: Desk) -> tuple[Call, ...]:
     """Searches in what the person said in conversation, and for what they wanted forgotten."""
-    taken = desk.call(f"{step}_taken0", "search", query=_TAKING_BACK, domain="conversations", author="me", limit=50)
-    return (*_searches(step, wanted, desk, domain="conversations", author="me"), taken)
+    taken = desk.call(f"{step}_taken0", "search", query=_TAKING_BACK, domain=_SAID, author="me", limit=50)
+    return (*_searches(step, wanted, desk, domain=_SAID, author="me"), taken)
 
 
 def _searches(step: str, wanted: Iterable[str], desk: Desk, **conditions: str) -> tuple[Call, ...]:
