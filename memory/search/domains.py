@@ -43,6 +43,8 @@ class Table:
     talk: bool = False
     embedded: Embedded | None = None
     """As what its rows have vectors, if they have any."""
+    thing: str = "t.id"
+    """What a person would count: of the passages of a long entry, or of a file, that is one."""
 
 
 def asked(query: Query) -> list[Table]:
@@ -197,6 +199,7 @@ TABLES = (
         embedded="entry",
         name="archival_entries",
         index="archival_fts",
+        thing="coalesce(t.parent_entry_id, t.id)",
         number="n",
         moment="t.created_at",
         columns=f"t.content AS text, {_NO_TALK}",
@@ -276,6 +279,7 @@ TABLES = (
         kind="passage",
         name="file_passages",
         index="passage_fts",
+        thing="t.file_id",
         number="n",
         moment="t.created_at",
         columns=f"t.content AS text, {_WHERE}, NULL AS speaker, NULL AS place, NULL AS role",

@@ -49,6 +49,14 @@ class Lookup:
         row = self.rows.one(sql, parameters)
         return 0 if row is None else int(row[0])
 
+    def count_things(self) -> int:
+        """The same for saying what was searched: a long entry, or a file, is one, however many passages it has."""
+        condition, parameters = where(self.conditions)
+        table = self.table
+        sql = f"SELECT {table.thing} AS thing FROM {table.name} t WHERE {condition} LIMIT {COUNTED_ROWS}"
+        row = self.rows.one(f"SELECT count(DISTINCT thing) FROM ({sql})", parameters)
+        return 0 if row is None else int(row[0])
+
     def newest(self, limit: int) -> list[Row]:
         condition, parameters = where(self.conditions)
         return self.rows.all(

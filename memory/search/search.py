@@ -39,7 +39,10 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
 
 
 def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
-    """How many rows meet the conditions of a query whatever their words, by domain; up to `COUNTED_ROWS` each."""
+    """How many things meet the conditions of a query whatever their words, by domain, of `COUNTED_ROWS` rows each.
+
+    An entry or a file is one thing, however many passages it was cut into.
+    """
     return _counted(_lookups(rows, query, scope))
 
 
@@ -48,7 +51,7 @@ def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
 
 
 def _counted(lookups: list[Lookup]) -> dict[Domain, int]:
-    return {find.table.domain: find.count() for find in lookups}
+    return {find.table.domain: find.count_things() for find in lookups}
 
 
 def _listed(find: Lookup, limit: int) -> list[_Found]:

@@ -312,3 +312,12 @@ def test_an_entry_of_nothing_but_emoji_is_found_once_and_nothing_is_made_up(worl
     assert look(world, "🐙").seen == {"archival": look(world, "octopus").seen["archival"], "messages": 0, "blocks": 0}
     assert ids(look(world, "?!")) == []
     assert ids(look(world, "tortoise 🐙"))
+
+
+def test_what_was_searched_is_counted_as_a_person_would(world: World) -> None:
+    world.keep("short")
+    world.keep("\n\n".join(f"The {word} stood there. " * 200 for word in ("harbour", "lantern")), tags=("long",))
+    assert len(look(world, "stood", limit=50, domains=frozenset({"archival"})).hits) > 1
+    for text in ("zebra", "🐙"):
+        assert look(world, text).seen["archival"] == 2
+        assert look(world, text, tags=("long",)).seen == {"archival": 1}
