@@ -121,7 +121,14 @@ def add_search(app: typer.Typer, administer: Administer) -> None:
 async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
     found = await ask(config, "search", **arguments)
     where = ", ".join(f"{count} {domain}" for domain, count in found["searched"].items())
-    print_listed(found["hits"], as_json=as_json, empty=f"Nothing was found. Searched: {where}.")
+    shown = found["hits"] if as_json else [_shown(hit) for hit in found["hits"]]
+    print_listed(shown, as_json=as_json, empty=f"Nothing was found. Searched: {where}.")
+
+
+def _shown(hit: dict[str, Any]) -> dict[str, Any]:
+    """A hit for people: why it was found as words, and what was said beside it as lines."""
+    beside = {name: f"{said['by']}: {said['text']}" if (said := hit[name]) else "" for name in ("before", "after")}
+    return {name: hit[name] for name in ("kind", "id", "label", "text", "by", "audience", "when", "why")} | beside
 
 
 def add_sources(app: typer.Typer, administer: Administer) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from bot.cli import streams
 from bot.errors import UserError
 
-_PROSE = ("last_error", "text", "place", "reason")
+_PROSE = ("last_error", "text", "place", "reason", "why", "before", "after")
 """Columns whose texts take what is left; what is copied from the others stands on one line."""
 _LEAST_PROSE = 20  # cells for such a column
 _GAP = 2  # cells between columns

@@ -12,6 +12,7 @@ from bot.desks.remembering_names import named_audience, where
 from bot.errors import UserError
 from bot.policy import Action, Approver, Change, Held, People
 from bot.quoting import estimate_tokens
+from bot.tools.found import beside_data, why_data, why_found
 from bot.turns.context import readers, render_block
 from bot.turns.kit import words_alone
 from memory import agents, archival, blocks, turns
@@ -270,9 +271,10 @@ def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
 
 
 def hit_data(hit: Hit) -> dict[str, Any]:
-    """A hit as plain data."""
+    """A hit as plain data: what it is, why it was found, what was said before and after it."""
     found = {"kind": hit.kind, "id": hit.id, "label": hit.label or "", "text": hit.text, "by": hit.speaker or ""}
-    return {**found, "audience": hit.audience, "when": to_text(hit.when)}
+    found |= {"audience": hit.audience, "when": to_text(hit.when), "why": why_found(hit)}
+    return {**found, **why_data(hit), "before": beside_data(hit.before), "after": beside_data(hit.after)}
 
 
 def shown_lines(shown: list[Shown]) -> list[str]:

@@ -16,12 +16,15 @@ from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.house import agent_line
 from bot.errors import UserError
 from bot.policy import Action, People
+from bot.tools.found import why_found
+from memory.messages import Message
 from memory.search import Hit, Results
 from sources.discord.settings import DiscordSettings
+from sources.text import one_line
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
-_SHOWN = 300  # characters of one hit
+_SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before and after it
 
 _HELP = """**Talk to me** by mentioning me, answering one of my messages, or in a direct message.
 I remember what you tell me. What you say in a direct message stays there: I never use it where others can read.
@@ -129,4 +132,11 @@ def _quoted(hit: Hit) -> str:
     name = f" `{hit.label}`" if hit.label else ""
     by = f" by {hit.speaker}" if hit.speaker else ""
     text = discord.utils.escape_markdown(" ".join(hit.text[:_SHOWN].split()))
-    return f"> {text}\n-# {hit.kind}{name}{by}, {discord.utils.format_dt(hit.when)}"
+    why = f"; {discord.utils.escape_markdown(words)}" if (words := why_found(hit)) else ""
+    beside = [_beside(word, said) for word, said in (("before", hit.before), ("after", hit.after)) if said]
+    return "\n".join([f"> {text}", *beside, f"-# {hit.kind}{name}{by}, {discord.utils.format_dt(hit.when)}{why}"])
+
+
+def _beside(word: str, said: Message) -> str:
+    """What was said just before or after a message, in small."""
+    return f"-# {word}: {discord.utils.escape_markdown(one_line(f'{said.speaker}: {said.text}', _BESIDE))}"

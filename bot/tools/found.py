@@ -9,8 +9,36 @@ from memory.archival import Entry
 from memory.clock import to_text
 from memory.database import Rows
 from memory.ids import PlaceId
+from memory.messages import Message
 from memory.search import Hit
 from memory.turns import Turn
+from sources.text import one_line
+
+_BESIDE = 160  # characters of what was said before and after a message
+
+
+def why_found(hit: Hit) -> str:
+    """Why a hit was found, in a few words; empty for one of a listing."""
+    parts = [
+        f"has {', '.join(hit.matched)}" if hit.matched else "",
+        f"around it {', '.join(hit.around)}" if hit.around else "",
+        "its speaker is named" if hit.named else "",
+        f"distance {hit.distance:.2f}" if hit.distance is not None else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def why_data(hit: Hit) -> dict[str, Any]:
+    """The same as plain data; `distance` is 1 minus the cosine, None without vectors."""
+    distance = None if hit.distance is None else round(hit.distance, 4)
+    return {"matched": list(hit.matched), "around": list(hit.around), "named": hit.named, "distance": distance}
+
+
+def beside_data(said: Message | None) -> dict[str, str] | None:
+    """What was said just before or after a message, as plain data, with no more than its beginning."""
+    if said is None:
+        return None
+    return {"id": str(said.id), "by": said.speaker, "text": one_line(said.text, _BESIDE)}
 
 
 def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
@@ -41,12 +69,19 @@ def place_data(rows: Rows, place: PlaceId | None) -> dict[str, str]:
 
 
 def lines_of(found: Iterable[Mapping[str, Any]]) -> str:
-    """One quoted line for each row: id, when, who, where, words."""
+    """One quoted line for each row: id, when, who, where, words; then what was said beside it and why it was found."""
     lines = []
     for row in found:
         who = f" {row['speaker']}" if row.get("speaker") else ""
         where = f" in {row['place']}" if row.get("place") else ""
         text = row.get("content") or row.get("text", "")
+        more = [f"  {name}: {_said(row[name])}" for name in ("before", "after") if row.get(name)]
+        why = [f"  why: {row['why']}"] if row.get("why") else []
         comma = "," if who or where else ""
         lines.append(f"- {row['id']} ({row['at'][:16].replace('T', ' ')} UTC{comma}{who}{where}): {text}")
+        lines += [*more, *why]
     return "\n".join(lines)
+
+
+def _said(said: Mapping[str, str]) -> str:
+    return f"{said['by']}: {said['text']}" if said["by"] else said["text"]

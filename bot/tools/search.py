@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias
 from pydantic import AwareDatetime, Field
 
 from bot.policy import Caution
-from bot.tools.base import Arguments, Outcome, ToolContext
-from bot.tools.found import entry_data, lines_of, place_data, uses_of
+from bot.tools.base import Arguments, Outcome, ToolContext, UseKind
+from bot.tools.found import beside_data, entry_data, lines_of, place_data, uses_of, why_data, why_found
 from memory import archival, inbox, messages
 from memory.clock import to_text
 from memory.database import Rows
@@ -79,11 +79,15 @@ class SearchTool:
         results = search(rows, query, turn.scope)
         asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
         hits = [hit for hit in results.hits if not (hit.kind == "message" and hit.id in asking)]
-        found = [_hit_data(rows, context, hit) for hit in hits]
+        known = asking | {hit.id for hit in hits if hit.kind == "message"}
+        found = [_hit_data(rows, context, hit) | _explained(hit, known) for hit in hits]
         counted = searchable(rows, query, turn.scope)
         searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
         text = lines_of(found) or _nothing(searched)
-        return Outcome(text, {"hits": found, "searched": searched}, uses_of(hits))
+        beside: list[tuple[UseKind, str]] = [
+            ("message", each["id"]) for one in found for each in (one["before"], one["after"]) if each
+        ]
+        return Outcome(text, {"hits": found, "searched": searched}, (*uses_of(hits), *beside))
 
 
 def _utc(moment: datetime | None) -> datetime | None:
@@ -111,6 +115,17 @@ def _hit_data(rows: Rows, context: ToolContext, hit: Hit) -> dict[str, Any]:
         said = messages.by_ids(rows, [MessageId(int(hit.id))], context.turn.scope)
         data["mine"] = bool(said) and said[0].role == "user" and said[0].person == context.turn.person
     return data
+
+
+def _explained(hit: Hit, known: set[str]) -> dict[str, Any]:
+    """Why it was found, and what was said beside it unless that is shown anyway: the messages of `known`, to which
+    these are added."""
+    shown: dict[str, Any] = {"before": None, "after": None}
+    for name, said in (("before", hit.before), ("after", hit.after)):
+        if said is not None and hit.score and str(said.id) not in known:
+            shown[name] = beside_data(said)
+            known.add(str(said.id))
+    return {**shown, "why": why_found(hit), **why_data(hit)}
 
 
 def _nothing(searched: list[dict[str, Any]]) -> str:

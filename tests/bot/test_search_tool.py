@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from bot.desks.archive import Archive
+from bot.desks.desk import Asker
+from bot.discord_ui.commands import results_text
 from bot.models.base import Answer
 from bot.policy import People
+from memory.audience import OWNER, Scope
 from sources.terminal import PERSON
 from tests.bot.groups.parts import Cast
-from tests.bot.parts import BOB, call, channel, results, said, says
+from tests.bot.parts import BOB, call, channel, private, results, said, says
 from tests.bot.stage import Service, Setting, running
 
 TABLES = "".join(
@@ -20,6 +23,7 @@ TABLES = "".join(
 TWO = f'{TABLES}[[groups]]\nname = "Pair"\nmembers = ["Ant", "Bee"]\n'
 BOTH = TWO.replace('"Pair"', '"Pair"\npattern = "dynamic"') + '[groups.dynamic]\nselector = "load_balancing"\n'
 PORT = channel("port")
+OWNER_ASKS = Asker(PERSON, Scope(OWNER), is_owner=True)
 
 
 def looking(tool: str, **arguments: Any) -> Answer:
@@ -74,3 +78,62 @@ async def test_a_person_who_names_an_agent_is_shown_its_conversations_alone(tmp_
         }
         assert found == {"": ["Ant: the ferry is red"], "Ant": ["Ant: the ferry is red"], "Bee": []}
         assert (await desk(service).owner_search("ferry", agent="Bee"))["searched"]["messages"] == 0
+
+
+# ------------------------------------------------------------------------------------------------------ why, and beside
+
+
+async def _talk(service: Service) -> None:
+    for number, text in enumerate(("I was at the harbour.", "The red ferry was late.", "It rained all day."), 1):
+        service.model.replies.append(says("I see."))
+        await service.heard(said(text, number))
+
+
+async def test_a_hit_says_why_it_was_found_and_what_was_said_beside_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        service.model.replies.extend([looking("search", query="ferry harbour"), says("Done.")])
+        await service.heard(said("where was I?", 9))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "Ann in hall): The red ferry was late.\n" in told
+        assert "\n  why: has ferry; around it harbour" in told
+        assert told.count("  before: Carina: I see.") + told.count("  after: Carina: I see.") == 2, "each once"
+        used = await service.column("SELECT row_id FROM turn_uses WHERE kind = 'message'")
+        beside = await service.column("SELECT id FROM messages WHERE content = 'I see.' ORDER BY id")
+        assert str(beside[1]) in used, "what stood beside it was used as well"
+        service.model.replies.extend([looking("search", query=""), says("Done.")])
+        await service.heard(said("list it", 10))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "The red ferry was late." in told
+        assert "why:" not in told
+        assert "after:" not in told
+
+
+async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        owner = desk(service)
+        secret = private("hall")  # the same place, made private for a while
+        for number, text, place in ((1, "the safe is open", secret), (2, "a red ferry", channel("hall"))):
+            service.model.replies.append(says("Yes."))
+            await service.heard(said(text, number, place))
+        service.model.replies.extend([looking("search", query="ferry"), says("Done.")])
+        await service.heard(said("where?", 3))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "a red ferry" in told
+        assert "safe" not in told
+        (hit,) = (await owner.owner_search("ferry"))["hits"][:1]
+        assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "has ferry", None, False)
+        assert hit["before"]["by"] == "Carina"
+        assert hit["after"]["text"] == "Yes."
+
+
+async def test_people_are_shown_it_on_discord_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        found = await desk(service).search(OWNER_ASKS, "ferry")
+        text = results_text(found)
+        assert (
+            "> The red ferry was late.\n-# before: Carina: I see.\n-# after: Carina: I see.\n-# message by Ann, "
+            in text
+        )
+        assert text.endswith("; has ferry")
