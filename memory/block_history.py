@@ -289,7 +289,7 @@ def _part_back(document: BlockDocument, past: Past, change: Change) -> Plan | No
 def _before_alone(past: Past, change: Change, deeds: Collection[Deed]) -> int | None:
     """The version before a change after which its writer only undid and did again, and nobody else wrote.
 
-    What was undone and done again is new text, next to which what an older change took away finds no place any more.
+    Then it is known what the block is to be, wherever what it took away would find its place now.
     """
     since = [step.change for step in past.steps if step.change.seq > change.seq]
     if any(each.writer != change.writer or each.note.deed not in deeds for each in since):

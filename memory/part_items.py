@@ -3,11 +3,11 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
-from memory.changes import SYSTEM, Change, Splice, Step
+from memory.changes import Change, Note, Splice, Step
 from memory.errors import BlockCorrupt, Refused
+from memory.restoring import Tie, rests_on, settled, without
 from memory.weave import Weave
 
 T = TypeVar("T")
@@ -22,7 +22,6 @@ class _Unknown:
 
 UNKNOWN = _Unknown()
 _FIRST_OLD = 0x100000  # characters from here on stand for items that are older than the history
-_AT = datetime(2000, 1, 1, tzinfo=UTC)  # no moment is asked of a weave of items
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,7 @@ class Items:
         self._called: dict[Element, str] = {}
         self._values: dict[str, list[tuple[int, Any]]] = {}
         """What each item was: by its insertion first, then as it was set."""
+        self._changes: Mapping[int, Change] = {}
         self._unplaced: list[int] = []
         """Changes that set items which are older than the history."""
         self._weave = Weave(0, "", ())
@@ -82,15 +82,36 @@ class Items:
         """Items go."""
         self._steps.setdefault(number, []).extend(splices)
 
-    def close(self, start: int, held: Sequence[Any], *, known: bool) -> None:
-        """All is taken; the list holds that now. What it held at `start` was nothing, unless it is not known."""
+    def close(self, start: int, held: Sequence[Any], changes: Mapping[int, Change], *, known: bool) -> None:
+        """All is taken, of these changes; the list holds that now.
+
+        What it held at `start` was nothing, unless it is not known.
+        """
         if known and self._unplaced:
             raise BlockCorrupt("an item was set that was never inserted")
-        steps = [Step(Change(SYSTEM, None, number, _AT, 0), tuple(each)) for number, each in self._steps.items()]
+        self._changes = changes
+        steps = [Step(changes[number], tuple(each)) for number, each in self._steps.items()]
         grown = sum(len(each.insert) - each.delete for step in steps for each in step.splices)
         old = "".join(chr(_FIRST_OLD + at) for at in range(0 if known else len(held) - grown))
         self._values |= {char: [(start, UNKNOWN)] for char in old}
-        self._weave = Weave(start, old, steps, unknown=not known)
+        self._weave = Weave(start, old, steps, unknown=not known, ties=self._ties)
+
+    def _ties(self, dead: Sequence[str], new: Sequence[str]) -> list[Tie]:
+        """Items that came back are those that they were, by their values: both go by the older character from now."""
+        old, found, after = "".join(dead), list[Tie](), 0
+        for at, char in enumerate("".join(new)):
+            value = self._values[char][0][1]
+            alike = (
+                place
+                for place in range(after, len(old))
+                if any(same(value, was) for _, was in self._values[old[place]])
+            )
+            place = next(alike, None)
+            if place is not None:
+                self._values[old[place]] += self._values.pop(char)
+                found.append(Tie(place, at, 1))
+                after = place + 1
+        return found
 
     def lead_to(self, held: Sequence[Any]) -> bool:
         """Whether all that was taken gives what the list holds, as far as it is known."""
@@ -104,7 +125,8 @@ class Items:
 
         An item that somebody else set since is theirs from then on.
         """
-        wanted = {char: _without(sets, numbers) for char, sets in self._values.items()}
+        notes = self._notes()
+        wanted = {char: without(sets, numbers, notes, sets[0][1]) for char, sets in self._values.items()}
         plan = self._weave.taken_back(numbers, self._reborn(numbers))
         stand = self._weave.text()
         lost = [self._words(char, wanted) for text in plan.lost for char in text]
@@ -124,7 +146,7 @@ class Items:
             history = self._values[char]
             if at in removed or not any(number in numbers for number, _ in history):
                 continue
-            if history[-1][0] not in numbers:
+            if not {history[-1][0], history[settled(history, notes)][0]} & numbers:
                 gone.append(words_of([value for number, value in history if number in numbers][-1]))
             elif wanted[char] != history[-1][1]:
                 sets.append((at, wanted[char]))
@@ -152,19 +174,19 @@ class Items:
 
     def _reborn(self, numbers: Collection[int]) -> dict[str, int]:
         """The items that these changes inserted and others set, with the change that did first."""
+        notes = self._notes()
         return {
             char: others[0]
             for char, sets in self._values.items()
-            if sets[0][0] in numbers and (others := [number for number, _ in sets if number not in numbers])
+            if sets[0][0] in numbers
+            and (others := [number for number in rests_on(sets, notes) if number not in numbers])
         }
+
+    def _notes(self) -> dict[int, Note]:
+        return {number: change.note for number, change in self._changes.items()}
 
     def _words(self, char: str, wanted: Mapping[str, Any]) -> str:
         return words_of(wanted[char])
-
-
-def _without(sets: Sequence[tuple[int, Any]], numbers: Collection[int]) -> Any:
-    """What an item would be without these changes; as it was inserted when it is all theirs."""
-    return next((value for number, value in reversed(sets) if number not in numbers), sets[0][1])
 
 
 def narrowed(now: Sequence[T], splices: Iterable[tuple[int, int, Sequence[T]]]) -> list[tuple[int, int, Sequence[T]]]:

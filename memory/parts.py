@@ -18,6 +18,7 @@ from typing import Any
 from memory.changes import Made, Splice, Step, played, text_splices
 from memory.errors import BlockCorrupt, BlockRefused, Refused
 from memory.part_items import UNKNOWN, ItemPlan, Items, narrowed, same, words_of
+from memory.restoring import settled, without
 from memory.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
 from memory.targets import Target, every_target
 from memory.weave import Plan, Weave
@@ -72,12 +73,14 @@ class Parts:
         self._values: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         self._added: dict[str, list[tuple[int, float]]] = defaultdict(list)
         self._logged: set[int] = set()
+        changes = {step.change.seq: step.change for step in steps}
+        self._notes = {number: change.note for number, change in changes.items()}
         for step in steps:
             if step.made is not None:
                 self._take(step, step.made)
         self._weaves = {path: self._woven(path) for path in self._texts}
         for path, items in self._items.items():
-            items.close(start, held.values[path], known=self.known)
+            items.close(start, held.values[path], changes, known=self.known)
         self._require_led_here()
 
     # ------------------------------------------------------------------------------------------------- replaying
@@ -208,11 +211,10 @@ class Parts:
         mine = [value for number, value in sets if number in report.numbers]
         if not mine:
             return None
-        if sets[-1][0] not in report.numbers:
+        if not {sets[-1][0], sets[settled(sets, self._notes)][0]} & report.numbers:
             report.gone += [f"{_prefix(path)}{words_of(mine[-1])}"] if mine[-1] is not None else []
             return None
-        others = [value for number, value in sets if number not in report.numbers]
-        wanted = others[-1] if others else (None if self.known else UNKNOWN)
+        wanted = without(sets, report.numbers, self._notes, None if self.known else UNKNOWN)
         now = self.held.values[path]
         if wanted is UNKNOWN:
             report.lost.append(f"{_prefix(path)}what it was before version {self._start}")

@@ -4,38 +4,21 @@ The changes of a block follow one another, each made on the text that the one be
 and keeps, in order, every run of characters with the change that wrote it and the change that removed it. What is
 asked about the past is then a walk over the runs: the text at a version, what lies between two versions, who wrote
 which part, and what of somebody's changes can still be taken back.
+
+What somebody brings back by going back is not new: it is the run that it was, which was away for a while.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from memory.changes import Change, Splice, Step
+from memory.changes import Change, Deed, Splice, Step, played
 from memory.errors import BlockCorrupt
+from memory.restoring import Tie, same_words, since
+from memory.runs import PAGE, Page, Run, paged
 
-_LONG = 1_000_000_000
-"""Later than any change."""
-_PAGE = 128
-"""Runs in a page; of 64 to 512 it makes no difference."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Characters that were written together. `born` is the change that wrote them, `died` the one that removed them.
-
-    `born` is the weave's first version for what stood there before; `died` is past every version for what stands.
-    """
-
-    text: str
-    born: int
-    died: int = _LONG
-
-    def at(self, version: int) -> bool:
-        """Whether it stood in the text at a version."""
-        return self.born <= version < self.died
-
-    @property
-    def stands(self) -> bool:
-        return self.died == _LONG
+Ties: TypeAlias = Callable[[Sequence[str], Sequence[str]], Sequence[Tie]]
+"""Finds what of the texts that came, the second, is of those that died, in order."""
 
 
 @dataclass(frozen=True)
@@ -64,80 +47,105 @@ class Plan:
     kept: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Page:
-    """Some runs in a row, with the number of their characters that stand; so that a place is found without all runs."""
-
-    runs: list[Run]
-    standing: int
-
-    def cut(self, left: int) -> int:
-        """The index right behind so many standing characters."""
-        if left == 0:
-            return 0
-        for index, run in enumerate(self.runs):
-            if run.died != _LONG:
-                continue
-            size = len(run.text)
-            if left < size:
-                self._split(index, left)
-                return index + 1
-            left -= size
-            if left == 0:
-                return index + 1
-        raise ValueError("the page is shorter than it says")
-
-    def remove(self, index: int, size: int, number: int) -> int:
-        """Let so many standing characters die from that run on; gives how many are left for the next page."""
-        while size > 0 and index < len(self.runs):
-            run = self.runs[index]
-            if run.died == _LONG:
-                if len(run.text) > size:
-                    self._split(index, size)
-                    run = self.runs[index]
-                self.runs[index] = Run(run.text, run.born, number)
-                size -= len(run.text)
-                self.standing -= len(run.text)
-            index += 1
-        return size
-
-    def halves(self) -> list["_Page"]:
-        middle = len(self.runs) // 2
-        parts = self.runs[:middle], self.runs[middle:]
-        return [_Page(part, sum(len(run.text) for run in part if run.died == _LONG)) for part in parts]
-
-    def _split(self, index: int, at: int) -> None:
-        run = self.runs[index]
-        self.runs[index : index + 1] = [Run(run.text[:at], run.born, run.died), Run(run.text[at:], run.born, run.died)]
-
-
 class Weave:
     """The text from version `start` on, with all that was written and removed since.
 
     What stood at `start` may be `unknown`, but for its length: what was removed of it then never comes back.
     """
 
-    def __init__(self, start: int, text: str, steps: Iterable[Step], *, unknown: bool = False) -> None:
+    def __init__(
+        self, start: int, text: str, steps: Iterable[Step], *, unknown: bool = False, ties: Ties = same_words
+    ) -> None:
         self.start = start
+        self._ties = ties
         self.version = start
         self._unknown = unknown
-        self._pages = [_Page([Run(text, start)] if text else [], len(text))]
+        self._pages = [Page([Run(text, start)] if text else [], len(text))]
         self._changes: dict[int, Change] = {}
         for step in steps:
             self._take(step)
-        self._runs = [run for page in self._pages for run in page.runs]
+        self._runs = self._all()
+
+    def _all(self) -> list[Run]:
+        return [run for page in self._pages for run in page.runs]
 
     def _take(self, step: Step) -> None:
         number = step.change.seq
         if number <= self.version:
             raise BlockCorrupt(f"change {number} comes after change {self.version}")
+        if step.change.note.deed is Deed.EDIT or not any(splice.insert for splice in step.splices):
+            self._make(step)
+        else:
+            self._go_back(step)
+        self._changes[number] = step.change
+        self.version = number
+
+    def _make(self, step: Step) -> None:
+        number = step.change.seq
         for splice in step.splices:
             page, at = self._cut(splice.place, number)
             if splice.insert:
                 at = self._insert(page, at, Run(splice.insert, number))
             self._remove(page, at, splice.delete, number)
-        self._changes[number] = step.change
-        self.version = number
+
+    def _go_back(self, step: Step) -> None:
+        """Make a change that restores: what it brings back is what it was, where that can be told."""
+        number, version = step.change.seq, self._back_to(step.change)
+        if version is not None:
+            runs = self._all()
+            text, then = _joined(run for run in runs if run.stands), _joined(run for run in runs if run.at(version))
+            if played(text, [step]) == then:
+                self._pages = paged([run.back(number) if run.at(version) else run.gone(number) for run in runs])
+                return
+        self._make(step)
+        known = since(step.change.note)
+        found, between = list[Run](), list[Run]()
+        for run in self._all():
+            if run.stands and run.born != number:
+                found += [*self._tied(between, number, known, version), run] if between else [run]
+                between = []
+            else:
+                between.append(run)
+        self._pages = paged([*found, *self._tied(between, number, known, version)])
+
+    def _back_to(self, change: Change) -> int | None:
+        """The version that a change makes everything be as at; None where it keeps what others wrote since."""
+        note = change.note
+        if note.deed is Deed.REVERT:
+            return None
+        if note.deed is not Deed.ROLLBACK:
+            later = (each for seq, each in self._changes.items() if seq > note.of)
+            if any(each.writer != change.writer or each.note.deed not in (Deed.UNDO, Deed.REDO) for each in later):
+                return None
+        return since(note) if since(note) >= self.start else None
+
+    def _tied(self, between: list[Run], number: int, known: int, version: int | None) -> list[Run]:
+        """Runs with nothing else standing between them, after what the change put there was tied to what died there."""
+        new = [run for run in between if run.stands]
+        old = [run for run in between if not run.stands]
+        mine = [(run.at(version) if version is not None else run.died > known) for run in old]
+        dead = [run.text for run, its in zip(old, mine, strict=True) if its]
+        ties = list(self._ties(dead, [run.text for run in new])) if new and dead else []
+        if not ties:
+            return between
+        came, found, place, used = _joined(new), list[Run](), 0, 0
+        for run, its in zip(old, mine, strict=True):
+            if not its:
+                found.append(run)
+                continue
+            at, end = 0, len(run.text)
+            while ties and ties[0].dead < place + end:
+                tie = ties.pop(0)
+                size = min(tie.size, place + end - tie.dead)
+                found += [run.part(at, tie.dead - place)] if tie.dead - place > at else []
+                found += [Run(came[used : tie.new], number)] if tie.new > used else []
+                at, used = tie.dead - place + size, tie.new + size
+                found.append(run.part(tie.dead - place, at).back(number))
+                if size < tie.size:
+                    ties.insert(0, Tie(tie.dead + size, tie.new + size, tie.size - size))
+            found += [run.part(at, end)] if at < end else []
+            place += end
+        return [*found, Run(came[used:], number)] if used < len(came) else found
 
     def _cut(self, place: int, number: int) -> tuple[int, int]:
         """The page, and the index in it, right behind the character before a place; splits a run if need be."""
@@ -163,7 +171,7 @@ class Weave:
                 raise BlockCorrupt(f"change {number} removes more than there is")
             size = self._pages[at].remove(index, size, number)
             at, index = at + 1, 0
-        if len(self._pages[first].runs) > _PAGE:
+        if len(self._pages[first].runs) > PAGE:
             self._pages[first : first + 1] = self._pages[first].halves()
 
     @property
@@ -200,7 +208,8 @@ class Weave:
     def taken_back(self, numbers: Collection[int], reborn: Mapping[str, int] | None = None) -> Plan:
         """The way to the text without some changes.
 
-        What survives of their insertions goes. What they removed comes back where its neighbours, those that stood
+        What survives of their insertions goes, whoever brought it back, and what they brought back against others. What
+        they removed comes back where its neighbours, those that stood
         at both of its sides when it was removed, still stand there with nothing of others written in between.
         `reborn` are runs, by their text, that others wrote over since, and when: from then on they are theirs.
         """
@@ -208,7 +217,7 @@ class Weave:
         if reborn:
             runs = [replace(run, born=reborn[run.text]) if run.text in reborn else run for run in runs]
         back, lost = self._restorable(runs, frozenset(numbers))
-        plan = self._plan(lambda at, run: at in back if not run.stands else runs[at].born not in numbers)
+        plan = self._plan(lambda at, run: runs[at].without(numbers) if run.stands else at in back)
         gone = [run.text for run in runs if run.born in numbers and not run.stands and run.died not in numbers]
         return replace(plan, gone=tuple(gone), lost=tuple(lost))
 
@@ -273,9 +282,13 @@ class Weave:
         return Plan(self.version, tuple(reversed(splices)), removed, restored)
 
 
+def _joined(runs: Iterable[Run]) -> str:
+    return "".join(run.text for run in runs)
+
+
 def _taken(run: Run, numbers: Collection[int]) -> bool:
     """Whether these changes removed it, and it was not theirs."""
-    return run.died in numbers and run.born not in numbers
+    return run.died in numbers and run.without(numbers)
 
 
 def _anchored(runs: Sequence[Run], numbers: frozenset[int]) -> set[int]:
@@ -300,8 +313,7 @@ def _same_neighbour(runs: Sequence[Run], at: int, numbers: frozenset[int]) -> bo
         run = runs[index]
         if run.born in numbers or run.died in numbers:
             continue  # goes, is gone, or comes back: what lies behind it counts
-        if run.stands:
-            return run.born < died  # else something was written there since
-        if run.at(died - 1):
-            return False  # others removed the neighbour since
+        then, now = run.without(numbers, died - 1), run.without(numbers)
+        if then or now:
+            return then and now  # else something was written there since, or others removed the neighbour
     return True

@@ -67,6 +67,40 @@ def hand(person: PersonId = OWNER_ID, *, owner: bool = True, trust: Trust = Trus
 # ---------------------------------------------------------------- going back
 
 
+@pytest.mark.parametrize("way", ["undo", "rollback", "revert"])
+@pytest.mark.parametrize("later", [0, 30])
+def test_words_that_come_back_stay_their_writers(tx: Tx, way: str, later: int) -> None:
+    block = made(tx, "About Ana.\n")
+    append_block(tx, author(), "notes", "Written by the agent at night.\n")
+    write_block(tx, author(MIA), "notes", "oops")
+    match way:
+        case "undo":
+            undo(by_agent(tx, author(MIA), "notes"), MIA)
+        case "rollback":
+            for number in range(later):  # what is gone back to has left the document by then
+                write_block(tx, author(MIA), "notes", f"oops, a thing {number}")
+            roll_back(by_agent(tx, author(MIA), "notes"), 2)
+        case _:
+            revert(by_agent(tx, author(JOB), "notes"), past_of_block(tx, block.id), MIA, 0)
+    assert content(tx) == "About Ana.\nWritten by the agent at night.\n"
+    for number in range(later):
+        append_block(tx, author(JOB), "notes", f"{number}\n")
+    pieces = [(piece.text, piece.change and piece.change.writer) for piece in past_of_block(tx, block.id).weave.blame()]
+    assert pieces[:2] == [("About Ana.\n", SYSTEM), ("Written by the agent at night.\n", AGENT)]
+    done = revert(by_agent(tx, author(MIA), "notes"), past_of_block(tx, block.id), AGENT, 0)
+    assert content(tx) == "About Ana.\n" + "".join(f"{number}\n" for number in range(later))
+    assert (done.plan.removed, done.plan.gone, done.plan.lost) == (31, (), ())
+
+
+def test_what_was_brought_back_goes_with_who_brought_it_where_another_had_removed_it(tx: Tx) -> None:
+    block = made(tx, "About Ana.\n")
+    write_block(tx, author(), "notes", "Ana.\n")
+    roll_back(by_agent(tx, author(MIA), "notes"), 1)
+    assert content(tx) == "About Ana.\n"
+    revert(by_agent(tx, author(JOB), "notes"), past_of_block(tx, block.id), MIA, 0)
+    assert content(tx) == "Ana.\n"
+
+
 def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
     block = made(tx, "one\n")
     for word in ("two\n", "three\n"):

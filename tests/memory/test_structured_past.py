@@ -15,12 +15,15 @@ from memory.block_rows import archives_of, load_block
 from memory.block_shortening import Limits
 from memory.blocks import Block, add_item, append_to_field, find_block, remove_item, set_field, set_item
 from memory.changes import EDIT, Change, Shown, Stamp, Step, difference, played
+from memory.containers import remove_item as drop_item
+from memory.containers import set_value
 from memory.database import Tx
-from memory.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
 from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import BlockId
 from memory.past import Past, past_of
 from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
+from memory.targets import every_target
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
 
 WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"), SYSTEM)
@@ -293,6 +296,40 @@ def test_undo_and_redo_of_parts_keep_what_others_changed() -> None:
         with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since"):
             undo(mine, WRITERS[0])
         assert verify_block(tx, kept.block) == []
+
+
+@pytest.mark.parametrize("way", ["undo", "rollback", "revert"])
+def test_what_comes_back_of_parts_stays_its_writers(way: str) -> None:
+    agent, mia, job = WRITERS[:3]
+    with blocks_store() as tx:
+        block = made(tx, new(schema=BOOK))
+        before = row(tx).content
+        set_field(tx, author(writer=agent, policy=SMALL), "notes", "notes", "The agent wrote this.\n")
+        set_field(tx, author(writer=agent, policy=SMALL), "notes", "state.energy", 3)
+        add_item(tx, author(writer=agent, policy=SMALL), "notes", "tasks", {"title": "walk"})
+        theirs = row(tx).content
+
+        def wiped(document: BlockDocument) -> None:
+            targets = every_target(BOOK)
+            document.change(lambda loro: set_value(loro, targets["notes"], "oops"))
+            document.change(lambda loro: set_value(loro, targets["state.energy"], 5))
+            document.change(lambda loro: drop_item(loro, targets["tasks"], 1))
+
+        by_agent(tx, author(writer=mia, policy=SMALL), "notes")(wiped)
+        match way:
+            case "undo":
+                undo(by_agent(tx, author(writer=mia, policy=SMALL), "notes"), mia)
+            case "rollback":
+                roll_back(by_agent(tx, author(writer=mia, policy=SMALL), "notes"), 4)
+            case _:
+                revert(by_agent(tx, author(writer=job, policy=SMALL), "notes"), past(tx, block.id), mia, 0)
+        assert row(tx).content == theirs
+        pieces = past(tx, block.id).weave.blame()
+        assert {piece.change and piece.change.writer for piece in pieces} == {agent, SYSTEM}
+        set_item(tx, author(writer=job, policy=SMALL), "notes", "tasks", 1, {"title": "swim"})
+        undo(by_agent(tx, author(writer=job, policy=SMALL), "notes"), job)
+        done = revert(by_agent(tx, author(writer=mia, policy=SMALL), "notes"), past(tx, block.id), agent, 0)
+        assert (row(tx).content, done.plan.lost, done.plan.gone) == (before, (), ())
 
 
 def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:

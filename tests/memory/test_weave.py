@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.changes import Change, Splice, Step, Writer, played
+from memory.changes import Change, Deed, Note, Splice, Step, Writer, played
 from memory.errors import BlockCorrupt
-from memory.weave import Plan, Run, Weave
+from memory.runs import Run
+from memory.weave import Plan, Weave
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MIA, JOB = Writer("person:mia"), Writer("job:sleep")
@@ -180,7 +181,84 @@ def test_a_merge_does_what_was_wanted_and_keeps_what_came_meanwhile(
     assert [char for char in merged if char in "MN"] == [char for char in wanted if char in "MN"]
 
 
+def gone_back(steps: list[Step], writer: Writer, note: Note, plan: Plan) -> Step:
+    seq = len(steps) + 1
+    return Step(Change(writer, None, seq, NOW, 0, note), plan.splices)
+
+
+def next_step(text: str, steps: list[Step], act: tuple[str, int, int, int], fresh: int) -> Step:
+    """An edit of characters that were never there before, or a way back, as blocks go it."""
+    kind, place, size, count = act
+    writer, weave = (MIA, JOB)[place % 2], Weave(0, text, steps)
+    mine = [each.change.seq for each in steps if each.change.writer == writer]
+    match kind:
+        case "rollback":
+            version = size % (len(steps) + 1)
+            return gone_back(steps, writer, Note(Deed.ROLLBACK, version), weave.rolled_back(version))
+        case "undo" if mine:
+            plan = weave.taken_back({mine[-1]})
+            return gone_back(steps, writer, Note(Deed.UNDO, mine[-1]), plan)
+        case "revert" if mine:
+            plan, note = weave.taken_back(set(mine)), Note(Deed.REVERT, mine[0] - 1, writer)
+            return gone_back(steps, (MIA, JOB)[size % 2], note, plan)
+    at = place % (len(weave.text()) + 1)
+    splice = Splice(at, min(size, len(weave.text()) - at), "".join(chr(0x4E00 + fresh + each) for each in range(count)))
+    return Step(Change(writer, None, len(steps) + 1, NOW, 0), (splice,))
+
+
+ACTS = st.lists(
+    st.tuples(
+        st.sampled_from(["edit", "edit", "rollback", "undo", "revert"]),
+        st.integers(0, 30), st.integers(0, 6), st.integers(0, 4),
+    ),
+    max_size=12,
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=st.sampled_from(["", "xyz", "one two"]), acts=ACTS)
+def test_what_came_back_is_its_first_writers_however_often_it_went(
+    text: str, acts: list[tuple[str, int, int, int]]
+) -> None:
+    steps, first = list[Step](), dict[str, int]()
+    for at, act in enumerate(acts):
+        steps.append(next_step(text, steps, act, at * 10))
+        for splice in steps[-1].splices:
+            for char in splice.insert:
+                first.setdefault(char, 0 if char in text else steps[-1].change.seq)
+    weave = Weave(0, text, steps)
+    for version in range(len(steps) + 1):
+        assert weave.text(version) == played(text, steps[:version])
+    for piece in weave.blame():
+        born = piece.change.seq if piece.change else 0
+        assert {first.get(char, 0) for char in piece.text} <= {born}
+    for writer in (MIA, JOB):
+        theirs = {each.change.seq for each in steps if each.change.writer == writer}
+        left = after(weave.taken_back(theirs), weave.text())
+        assert not [char for char in left if first.get(char) in theirs]
+
+
 # ---------------------------------------------------------------- by example
+
+
+def test_words_that_are_put_back_among_others_are_known_again() -> None:
+    steps = [
+        step(1, (0, 0, "the agent wrote this. "), writer=JOB),
+        step(2, (0, 22, "")),
+        step(3, (0, 0, "Mia!\n")),
+    ]
+    note = Note(Deed.ROLLBACK, 1)
+    back = Step(Change(MIA, None, 4, NOW, 0, note), (Splice(0, 5, ""), Splice(0, 0, "the agent wrote this. ")))
+    shown = Step(
+        Change(MIA, None, 4, NOW, 0, Note(Deed.REVERT, 1, MIA)), (Splice(0, 5, "Olga: the agent wrote this. "),)
+    )
+    assert [(piece.text, piece.change and piece.change.seq) for piece in Weave(0, "", [*steps, back]).blame()] == [
+        ("the agent wrote this. ", 1)
+    ]
+    assert [(piece.text, piece.change and piece.change.seq) for piece in Weave(0, "", [*steps, shown]).blame()] == [
+        ("Olga: ", 4),
+        ("the agent wrote this. ", 1),
+    ]
 
 
 def test_a_jobs_words_go_what_it_removed_comes_back_and_mine_stay() -> None:
