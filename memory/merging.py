@@ -14,12 +14,13 @@ def write_seen(document: BlockDocument, text: str, seen: int | None) -> None:
     """Make `text` the whole value, as far as somebody could mean it who saw the document at version `seen`.
 
     The difference between that version and `text` is applied to the text as it is now. None means the newest version.
-    Raises Refused for a version that the document does not have.
+    Raises Refused for a version that the document does not have; one that a repair lost reads as what it brought back.
     """
     if seen is None or seen == document.version:
         document.write(text)
         return
     past = past_of(document)
+    seen = past.read_as(seen)
     before = past.text_at(seen)
     scratch = BlockDocument()
     scratch.write(before)

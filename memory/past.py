@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from memory.changes import Change, Step, Writer, played, steps_of
+from memory.changes import EDIT, SYSTEM, Change, Step, Writer, played, steps_of
 from memory.containers import parts_of
 from memory.document import BlockDocument, blob_digest
 from memory.errors import BlockCorrupt, Refused
@@ -100,6 +100,15 @@ class Past:
         made = self._until(version)
         if version > self.start and (not made or made[-1].change.seq != version):
             raise Refused(f"version {version} was lost when the block was repaired; there are {self.range}")
+
+    def read_as(self, version: int) -> int:
+        """The version that reads as one did that somebody saw: itself, or, where it was lost, what a repair made of it.
+
+        A repair brings back what the block showed last, as the change after those that are lost.
+        """
+        later = next((step.change for step in self.steps if step.change.seq >= version), None)
+        lost = later is not None and later.seq == version + 1 and version > self.start
+        return version + 1 if later and lost and (later.writer, later.note) == (SYSTEM, EDIT) else version
 
     def _until(self, version: int) -> Sequence[Step]:
         return self.steps[: bisect_right(self.steps, version, key=lambda step: step.change.seq)]

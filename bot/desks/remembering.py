@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from bot import policy
 from bot.desks.remembering_names import (
     Named,
+    damage_told,
     find_named,
     named_audience,
     named_blocks,
@@ -330,7 +331,8 @@ class Remembering:
             return change(tx, named, block_history.by_hand(tx, self._hand(asking), named.block))
 
         async with self.constellations.use(self.house) as database:
-            return await database.write(_CHANGE, work)
+            with damage_told():
+                return await database.write(_CHANGE, work)
 
     def _hand(self, asking: Asking) -> Hand:
         owner = policy.may(self.people, asking.who, Action.EDIT_ANY)
@@ -339,7 +341,8 @@ class Remembering:
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.constellations.use(self.house) as database:
-            return await database.read(read)
+            with damage_told():
+                return await database.read(read)
 
 
 def _shared(rows: Rows, named: Named) -> dict[str, Any]:

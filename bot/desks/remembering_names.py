@@ -1,6 +1,8 @@
 """How people call blocks, writers and moments, and finding what they mean."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +14,7 @@ from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.called import person_called, place_called
 from memory.changes import SYSTEM, Writer, agent_writer
 from memory.database import Rows
+from memory.document import UnsoundBlob
 from memory.ids import BlockId, PersonId
 from memory.past import Past
 
@@ -93,6 +96,18 @@ def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
     """The block of that name with its past. Raises UserError, BlockCorrupt."""
     named = find_named(rows, scope, name)
     return named, past_of_block(rows, named.block.id)
+
+
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """What a stored piece that cannot be read is told with: what mends it."""
+    try:
+        yield
+    except UnsoundBlob as error:
+        raise UserError(
+            f"The block is damaged ({error}): `carina memory verify --repair` in the terminal builds it anew from what "
+            "is sound; its text as it stands is kept."
+        ) from error
 
 
 def writer_names(rows: Rows, past: Past, scope: Scope) -> dict[Writer, str]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from bot.desks.remembering import Asking, Remembering
+from bot.errors import UserError
 from bot.policy import Approver, People
 from memory import blocks
 from memory.agents import Agent, seed_agent
@@ -24,6 +25,7 @@ from memory.faults import commit_point
 from memory.ids import AgentId
 from memory.past import Past, past_of
 from memory.schemas import Field, FieldType, MapSchema
+from memory.warm_blocks import WarmBlocks
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
 
@@ -167,6 +169,38 @@ async def test_what_others_write_while_going_back_is_thought_out_can_be_gone_bac
         assert (await undisturbed.show(ASKING, "notes", 4))["text"] == later
         assert (await undisturbed.rollback(ASKING, "notes", 4))["text"] == later
         assert [each["state"] for each in await undisturbed.verify(ASKING)] == ["sound"]
+
+
+def damage(tx: Tx) -> None:
+    """Nothing of the stored document can be read, as after a restart."""
+    tx.kept(WarmBlocks).clear()
+    tx.run("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
+
+
+async def test_a_wholly_damaged_block_is_edited_by_hand_and_its_past_says_what_mends_it(tmp_path: Path) -> None:
+    async with interrupted(tmp_path, a_text, lambda _tx: None) as remembering:
+        async with remembering.constellations.use(remembering.house) as database:
+            await database.write(SETUP, damage)
+        seen = (await remembering.show(ASKING, "notes"))["newest"]
+        for look in (remembering.history, remembering.blame, remembering.undo):
+            with pytest.raises(UserError, match=r"update 1 does not match its checksum.*memory verify --repair"):
+                await look(ASKING, "notes")
+        edited = await remembering.edit(ASKING, "notes", "one\nall the job's\n", seen)
+        assert (edited["text"], edited["merged"]) == ("one\nall the job's\n", False)
+        assert [each["state"] for each in await remembering.verify(ASKING)] == ["sound"]
+        assert [each["version"] for each in (await remembering.history(ASKING, "notes"))["changes"]] == [
+            seen + 2,
+            seen + 1,
+        ]
+
+
+async def test_a_form_that_was_open_while_a_block_was_repaired_keeps_what_came_since(tmp_path: Path) -> None:
+    async with interrupted(tmp_path, a_text, lambda _tx: None) as remembering:
+        async with remembering.constellations.use(remembering.house) as database:
+            await database.write(SETUP, damage)
+            await database.write(SETUP, lambda tx: write(tx, "two\n"))
+        edited = await remembering.edit(ASKING, "notes", "ONE\nthe job's\n", 3)
+        assert edited["text"] == "ONE\nthe job's\ntwo\n"
 
 
 @pytest.mark.parametrize(("setup", "version"), [(owners_text, 1), (parts, 2)])
