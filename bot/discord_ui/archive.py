@@ -133,8 +133,11 @@ async def _added(
     trust = trust_of(author_of(interaction.user), settings)
     entry = await archive.add(await asker_of(interaction, settings), trust, New(content, label))
     again = " It was known already and is stronger now." if entry.reinforcement else ""
+    kept = (
+        f" It keeps the name it had: {label!r} was not given to it." if label.strip() not in ("", entry.label) else ""
+    )
     keeper = (await archive.keepers())[entry.agent]
-    return f"Kept as `{entry.label or entry.id}` by {keeper}.{again}"
+    return f"Kept as `{entry.label or entry.id}` by {keeper}.{again}{kept}"
 
 
 def _delete(archive: Archive, settings: DiscordSettings) -> Command:

@@ -117,7 +117,9 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
     entry = archival.take_along(tx, entry, seen, context.turn.id, context.now)
     data = entry_data(tx, entry, context.turn) | {"already": entry.reinforcement > 0}
     words = "it was known already and is stronger now" if entry.reinforcement else "stored"
-    return Outcome(f"{words} as {entry.id}", data, (("entry", entry.id),))
+    left = archival.not_taken(entry, new)
+    kept = f"; as it stood before, it did not take on {'; nor '.join(left)}" if left else ""
+    return Outcome(f"{words} as {entry.id}{kept}", data, (("entry", entry.id),))
 
 
 def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:

@@ -33,6 +33,7 @@ RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_
 _MARKS = " .!?…"
 _INDEXED = 64
 _BEGINNING = f"substr(rtrim(content, '{_MARKS}'), 1, {_INDEXED})"  # as the index `archival_begins` has it
+_USUAL_IMPORTANCE = NewEntry.importance
 _LEAST_EXTENDED = 8  # characters: shorter words begin too many sentences
 
 BEGUN_BY = f"""SELECT * FROM archival_entries WHERE agent_id = :agent AND audience = :audience
@@ -46,9 +47,10 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     """Store an entry, or reinforce the living one that holds the same words of the same person and audience.
 
     The same are words that differ in their closing marks alone; where the new words go on after those of an entry
-    that stands, that entry is extended to them. It keeps its label when it has one, and takes over what is new of the
-    rest. No other likeness counts: "likes tea" and "likes no tea" are two entries. Raises `Refused` for empty or too
-    long content, a label that another entry of the audience has, or a malformed field.
+    that stands, that entry is extended to them. It keeps its label, category and metadata where it has them, takes on
+    what it had not, and is as important as the more important of both; `not_taken` says what was left. No other
+    likeness counts: "likes tea" and "likes no tea" are two entries. Raises `Refused` for empty or too long content, a
+    label that it would take on and another entry of the audience has, or a malformed field.
     """
     new = checked(new)
     same = _begun_by(tx, agent, new)
@@ -203,14 +205,33 @@ def _reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
         content=longer,
         updated_at=entry.updated_at if longer == entry.content else now,
         label=entry.label or new.label,
-        category=new.category or entry.category,
+        category=entry.category or new.category,
         tags=tuple(dict.fromkeys((*entry.tags, *new.tags)))[:MAX_TAGS],
-        metadata={**entry.metadata, **new.metadata},
+        metadata={**new.metadata, **entry.metadata},
         importance=max(entry.importance, new.importance),
         reinforcement=entry.reinforcement + 1,
         last_seen=now,
     )
     return store(tx, with_origin(stronger, new.origin), new.origin.turn, now)
+
+
+def not_taken(entry: Entry, new: NewEntry) -> list[str]:
+    """What the entry that `insert` gave has otherwise than was wanted, since it stood before; in words."""
+    new = checked(new)
+    keys = sorted(key for key, value in new.metadata.items() if entry.metadata.get(key) != value)
+    tags = [tag for tag in new.tags if tag not in entry.tags]
+    wanted = {
+        f"the label {new.label!r}: it has the label {entry.label!r}": new.label not in (None, entry.label),
+        f"the category {new.category}: it is in {entry.category}": new.category not in ("", entry.category),
+        f"the importance {new.importance:g}: it has {entry.importance:g}": new.importance
+        not in (
+            _USUAL_IMPORTANCE,
+            entry.importance,
+        ),
+        f"the metadata {', '.join(keys)}: it has others": bool(keys),
+        f"the tags {', '.join(tags)}: it has {MAX_TAGS}": bool(tags),
+    }
+    return [words for words, left in wanted.items() if left]
 
 
 def store(tx: Tx, entry: Entry, turn: TurnId | None, now: datetime | None = None) -> Entry:

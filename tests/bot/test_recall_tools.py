@@ -71,6 +71,23 @@ async def test_words_that_go_on_extend_what_is_known(tmp_path: Path) -> None:
         ]
 
 
+async def test_the_same_words_again_say_what_was_not_taken_on(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        words = "Ann has a grey cat."
+        await scene.do(insert(words, label="cat", category="people/ann"))
+        text, ok = only(await scene.do(insert(words, label="pet", category="pets")))
+        assert ok
+        assert text.startswith("it was known already and is stronger now as ent_")
+        assert text.endswith(
+            "; as it stood before, it did not take on the label 'pet': it has the label 'cat'; "
+            "nor the category pets: it is in people/ann"
+        )
+        assert "did not" not in only(await scene.do(insert(words, label="cat")))[0]
+        assert only(await scene.do(call("recall", operation="read", label="cat")))[1]
+        assert await service.column("SELECT category FROM archival_entries") == ["people/ann"]
+
+
 async def test_a_passage_that_was_shown_is_noted_as_the_entry_that_it_is_of(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         scene = Scene(service)

@@ -143,6 +143,34 @@ def test_the_same_words_are_reinforced(tx: Tx) -> None:
     check_index(tx)
 
 
+def test_what_stands_keeps_its_label_category_and_metadata_and_it_is_said_what_was_left(tx: Tx) -> None:
+    known = replace(BOLT, label="pets", category="people/ann", metadata={"mood": "happy"})
+    first = archival.insert(tx, STAR, known, NOON)
+    assert archival.not_taken(first, known) == []
+    other = replace(BOLT, label="rodents", category="animals", metadata={"mood": "sad", "n": 1}, importance=0.1)
+    again = archival.insert(tx, STAR, other, LATER)
+    assert (again.id, again.label, again.category, again.importance) == (first.id, "pets", "people/ann", 0.5)
+    assert again.metadata == {"mood": "happy", "n": 1}
+    assert archival.not_taken(again, other) == [
+        "the label 'rodents': it has the label 'pets'",
+        "the category animals: it is in people/ann",
+        "the importance 0.1: it has 0.5",
+        "the metadata mood: it has others",
+    ]
+    many = replace(BOLT, tags=tuple(f"t{number}" for number in range(20)))
+    archival.insert(tx, STAR, many, LATER)
+    more = replace(BOLT, tags=("late",))
+    assert archival.not_taken(archival.insert(tx, STAR, more, LATER), more) == ["the tags late: it has 20"]
+
+
+def test_what_stands_takes_on_what_it_had_not(tx: Tx) -> None:
+    archival.insert(tx, STAR, BOLT, NOON)
+    named = replace(BOLT, label="pets", category="animals", tags=("rodent",), metadata={"n": 1}, importance=0.9)
+    again = archival.insert(tx, STAR, named, LATER)
+    assert (again.label, again.category, again.tags, again.metadata) == ("pets", "animals", ("rodent",), {"n": 1})
+    assert archival.not_taken(again, named) == []
+
+
 def test_other_agents_audiences_and_people_keep_their_own_copy(tx: Tx) -> None:
     first = archival.insert(tx, STAR, BOLT, NOON)
     others = [
