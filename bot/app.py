@@ -34,6 +34,7 @@ from bot.desks.summaries import open_summaries
 from bot.desks.talking import Talking
 from bot.desks.undelivered import Outbox
 from bot.desks.why import Why
+from bot.dreams import expanding
 from bot.dreams.desk import open_dreams
 from bot.embedding import Embedding, open_embedding
 from bot.errands import Errands
@@ -57,6 +58,7 @@ from bot.secrets import Redactor
 from bot.thinking import Thinking, open_models
 from bot.tools import make_tools, web_tools
 from bot.tools.halt import EmergencyHaltTool
+from bot.tools.recall import RecallTool
 from bot.turns.kit import Kit, Limits, OwnersSide
 from bot.turns.rates import Rates
 from bot.upkeep import open_agenda, open_backups, open_patrols, open_schedule
@@ -274,10 +276,17 @@ def _desk(ground: _Ground, halt: Halt, kit: Kit) -> Desk:
 def _kit(ground: _Ground) -> Kit:
     config, limits, broker = ground.config, ground.config.limits, Broker(approval_terms(ground.config))
     own, zone = (ground.emergency, *web_tools(config.web)), config.schedule.zone_name()
+    budgets = configured_budgets(config)
+    recall = RecallTool(functools.partial(expanding.plan, config.dreams, budgets))
     return Kit(
         model=ground.thinking.choose,
         tools=make_tools(
-            ground.endpoints, *own, zone=zone, selves=broker.terms.people.selves, foreign=ground.mcp.tools
+            ground.endpoints,
+            *own,
+            zone=zone,
+            selves=broker.terms.people.selves,
+            foreign=ground.mcp.tools,
+            recall=recall,
         ),
         ready=ground.mcp.ready,
         package=lambda source, text: package(text, ground.endpoints[source].split, ground.endpoints[source].form),
@@ -286,7 +295,7 @@ def _kit(ground: _Ground) -> Kit:
         clock=ground.clock,
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=broker,
-        budgets=configured_budgets(config),
+        budgets=budgets,
         owner=OwnersSide(_owner_notices(config).place, quiet_hours(broker.terms.people, zone)),
         rates=_rates(config),
         watch=ground.events,

@@ -75,7 +75,7 @@ def forget_words(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: Per
 
 
 def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
-    """Let an entry be used by a narrower audience only, and with it what was said where it was learned from.
+    """Let an entry be used by a narrower audience only, and with it what was made of it and said where it was learned.
 
     For an entry of one person's words. Only rows of that person's own turns go along, and only of the audience that
     the entry had: what others were told with it was said in places that this person need not know.
@@ -87,6 +87,10 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
     merged = json.dumps(archival.family_of(tx, entry.id))  # what it was made of may stand again
     kept = "audience = ? AND superseded_by IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
     tx.run(f"UPDATE archival_entries SET audience = ? WHERE {kept}", (to, entry.audience, merged))
+    for each in archival.made_of(tx, [entry.id]):
+        made = archival.standing(tx, each)
+        if made is not None and made.audience == entry.audience:
+            narrow_entry(tx, made, to)
     return archival.store(tx, replace(entry, audience=to, label=label), None)
 
 

@@ -55,7 +55,7 @@ class Working:
     """`work` is awaited beside everything else, under a lease; what it gives is shown by `carina jobs list`."""
 
     name: str
-    work: Callable[[Firing], Awaitable[str]]
+    work: Callable[[Firing], Awaitable[str | Done]]
 
 
 Kind: TypeAlias = Queueing | Working

@@ -28,7 +28,7 @@ from memory.ids import ConstellationId, new_id
 from memory.jobs import Completion, Job
 from scheduler import triggers
 from scheduler.due import Run, Skip, Wait, decide, replanned
-from scheduler.jobs import Firing, Kinds, Queueing, Working
+from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
 
 _QUEUE = commit_point("job.queue")
 _CLAIM = commit_point("job.claim")
@@ -245,24 +245,28 @@ class Runner:
         try:
             async with self._constellations.use(house) as database:
                 try:
-                    detail = await self._held(database, kind, firing)
+                    came = await self._held(database, kind, firing)
                 except Exception as error:
                     await self._failed(database, house, job, self._clock(), error)
                 else:
-                    done, now = _completion(firing, detail), self._clock()
-                    await database.write(_COMPLETE, lambda tx: self._end(tx, firing, done, now))
+                    done = came if isinstance(came, Done) else Done(came)
+                    await database.write(_COMPLETE, lambda tx: self._end(tx, firing, done, self._clock()))
         except StoreError as error:
             _log.error("job_not_completed", job=job.id, reason=str(error), hint="done again when its lease is over")
         self.changed(house)
         self.queued(house)
 
-    def _end(self, tx: Tx, firing: Firing, done: Completion, now: datetime) -> None:
+    def _end(self, tx: Tx, firing: Firing, done: Done, now: datetime) -> None:
         job = jobs.get(tx, firing.job.id)
-        if job is not None and job.holder == self._holder:
-            jobs.complete(tx, job, done, now)
+        if job is None or job.holder != self._holder:
+            return  # it may have seen to its own job
+        if done.again is not None:
+            jobs.hold(tx, job.id, max(done.again, now + timedelta(seconds=1)), done.detail, job.attempts)
+        else:
+            jobs.complete(tx, job, _completion(firing, done.detail), now)
 
-    async def _held(self, database: Database, kind: Working, firing: Firing) -> str:
-        async def work() -> str:
+    async def _held(self, database: Database, kind: Working, firing: Firing) -> str | Done:
+        async def work() -> str | Done:
             return await kind.work(firing)
 
         task = asyncio.create_task(work())

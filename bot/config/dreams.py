@@ -24,3 +24,4 @@ class Dreams(Section):
     graph: bool = True
     contradictions: bool = True
     sessions: bool = True
+    expand: bool = True

@@ -1,7 +1,7 @@
 """What models answer to upkeep: schemas, and reading one out of a text. Whatever does not fit wholly is no answer.
 
-Relations alone are taken one by one: each stands for itself, is checked against the words of its entry, and nothing
-goes because of it.
+Relations alone, and what is made of something that was saved, are taken one by one: each stands for itself, is checked
+against the words of its entry, and nothing goes because of it.
 """
 
 import json
@@ -105,6 +105,19 @@ class Contradictions(_Answer):
     """Which entries do not hold any more, and by which."""
 
     contradictions: list[Contradiction] = Field(default=[], max_length=_MOST)
+
+
+class Focused(_Answer):
+    content: str = Field(min_length=1, max_length=600)
+    category: str = ""
+    tags: list[str] = Field(default=[], max_length=20)
+    importance: float = Field(default=0.5, ge=0, le=1)
+
+
+class WrittenOut(_Answer):
+    """What was saved, as entries of one matter each."""
+
+    entries: list[object] = Field(default=[], max_length=_MOST)
 
 
 class Judgement(_Answer):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import structlog
 
-from bot.budgets import OFFLINE
+from bot.budgets import OFFLINE, Budgets
 from bot.config.dreams import Dreams as Settings
 from bot.models.base import Request, UserMessage
 from bot.passes.background import Background, Errand, NoAnswer
@@ -19,6 +19,8 @@ _MODEL = call_point("dreams.model")
 
 _ANSWER_TOKENS = 2_000
 _log = structlog.get_logger("bot.dreams")
+
+_OWNER = Scope(OWNER)
 
 NO_MODEL = "no language model"
 NO_BUDGET = "the budget is spent"
@@ -34,23 +36,29 @@ class Means:
     directives: Path
 
 
+def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
+    """The agent with the model that upkeep uses for it."""
+    own = budgets.model_of(agent)
+    if own == OFFLINE and not settings.model:
+        return replace(agent, model=OFFLINE)
+    return replace(agent, model=settings.model or budgets.ladder.cheaper_model or own)
+
+
 @dataclass
 class Asking:
-    """The calls of one run. `refused` says why a call was not made or came to nothing, in words of ours."""
+    """The calls of one run, about what `scope` hears. `refused` says why a call was not made or came to nothing, in
+    words of ours."""
 
     database: Database
     means: Means
+    scope: Scope = _OWNER
     tokens: int = 0
     refused: str = ""
     calls: int = field(default=0, init=False)
 
     def chosen(self, agent: Agent) -> Agent:
         """The agent with the model that upkeep uses for it."""
-        settings, budgets = self.means.settings, self.means.background.budgets
-        own = budgets.model_of(agent)
-        if own == OFFLINE and not settings.model:
-            return replace(agent, model=OFFLINE)
-        return replace(agent, model=settings.model or budgets.ladder.cheaper_model or own)
+        return chosen(agent, self.means.settings, self.means.background.budgets)
 
     def has_model(self, agent: Agent) -> bool:
         """Whether there is anybody to ask at all."""
@@ -66,7 +74,7 @@ class Asking:
         if self.tokens + estimate > self.means.settings.tokens_per_run:
             self.refused = CAPPED
             return None
-        errand = Errand(self.chosen(agent), Scope(OWNER), _MODEL)
+        errand = Errand(self.chosen(agent), self.scope, _MODEL)
         try:
             answer = await self.means.background.ask(self.database, errand, request)
         except NoAnswer as error:

@@ -14,6 +14,7 @@ from bot.desks.schedule import Schedule
 from bot.dreams import permitting
 from bot.dreams.asking import Means
 from bot.dreams.evaluating import Evaluating
+from bot.dreams.expanding import Expanding
 from bot.dreams.prompts import FOLDER
 from bot.dreams.running import Dreaming, counts_words
 from bot.errors import UserError
@@ -177,6 +178,7 @@ def open_dreams(
     dreaming = Dreaming(approvals.constellations, approvals.house, means, busy)
     dreaming.add(schedule)
     Evaluating(approvals.constellations, means).add(schedule.runner.kinds)
+    Expanding(approvals.constellations, means, busy).add(schedule.runner.kinds)
     store = approvals.constellations, approvals.house
     return Dreams(*store, approvals.people, approvals.clock, dreaming, approvals.resume)
 

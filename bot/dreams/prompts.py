@@ -38,6 +38,8 @@ _FORMS = {
 }
 
 SESSIONS = "sessions"
+MEMORY_RULES = "memory-rules"
+_ENTRIES = '{"entries": [{"content": "...", "category": "a/b", "tags": ["..."], "importance": 0.5}]}'
 _JUDGEMENT = '{"quality": "good|fair|poor", "worked": ["search"], "failed": ["web_fetch"], "corrections": ["m3"]}'
 
 DIRECTIVES: dict[str, str] = {
@@ -45,6 +47,14 @@ DIRECTIVES: dict[str, str] = {
 A talk between people and an agent is over. Judge how it went for the people: good, fair or poor. Of the tools that \
 were used say which worked well, and which failed or did not help. Name as `corrections` the messages of people in \
 which they set the agent right or show that an answer was not what they wanted, in whatever language.""",
+    MEMORY_RULES: """\
+An agent saved a note for the long term. Write it out as focused entries that are found again in a year: one matter \
+in each, as many as the note speaks of. Each is a whole sentence that stands alone and begins with whom or what it is \
+about, by name where the note has one, with other words for the same where they help to find it. Keep every name, \
+number, date and negation as it stands, and add none. `category` is a path such as people/health (letters, digits, - \
+and _); the note's own category and tags are hints. `importance` is 0.3 for a detail in passing, 0.5 for what is \
+usual, 0.7 for a decision or a lasting preference. Leave out what is true only for the moment, and an entry that would \
+say no more than the note.""",
     Pass.CONSOLIDATION: """\
 You tidy an agent's long-term notes. Merge notes that say the same into one (at most three at a time), keeping every \
 name, number, date, acronym and negation exactly as it stands, and adding nothing. Notes that contradict each other, \
@@ -83,6 +93,11 @@ def judging(folder: Path) -> str:
     return f"{directive(folder, SESSIONS)}\n{_QUOTED}\nThe form: {_JUDGEMENT}"
 
 
+def writing_out(folder: Path) -> str:
+    """What the model is told that writes out what was saved."""
+    return f"{directive(folder, MEMORY_RULES)}\n{_QUOTED}\nThe form: {_ENTRIES}"
+
+
 def directive(folder: Path, of: str) -> str:
     """The text of a pass; `<folder>/<pass>.md` instead of ours where there is one."""
     path = folder / f"{of}.md"
@@ -108,6 +123,13 @@ def _entry(short: str, entry: Entry) -> str:
     tags = f", tags {', '.join(entry.tags)}" if entry.tags else ""
     head = f"{short} ({entry.created_at:%Y-%m-%d}{plain(category)}{plain(tags)})"
     return f'{head}: <quoted from="{short}">{plain(entry.content)}</quoted>'
+
+
+def note_text(entry: Entry, speaker: str, categories: Sequence[str]) -> str:
+    """What was saved, with who said it and the categories that there are."""
+    said = f"Said by: {plain(one_line(speaker, 60))}" if speaker else ""
+    used = f"Categories there are: {plain(', '.join(categories))}" if categories else ""
+    return "\n".join(filter(None, (_entry("note", entry), said, used)))
 
 
 def groups_text(groups: Sequence[Sequence[tuple[str, Entry]]], corrected: Set[EntryId]) -> str:

@@ -29,6 +29,16 @@ _SETTLE = commit_point("background.settle")
 _RELEASE = commit_point("background.release")
 SUMMARIES = call_point("summaries.model")
 
+_WAIT_SECONDS = 300  # at most, while people are being answered
+
+
+async def people_first(busy: Callable[[], bool]) -> None:
+    """Wait while people are being answered, for five minutes at most."""
+    waited = 0.0
+    while busy() and waited < _WAIT_SECONDS:
+        await asyncio.sleep(1)
+        waited += 1
+
 
 @dataclass
 class NoAnswer(Exception):

@@ -5,7 +5,6 @@ one makes what is missing, once. Each is made of messages of one audience. Model
 transaction then keeps the summary, unless what it was made of changed meanwhile. What no model told stays as it was.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,7 +14,7 @@ import structlog
 from bot.models.base import AssistantMessage, Request, UserMessage
 from bot.models.catalog import OFFLINE
 from bot.passes import telling
-from bot.passes.background import Background, Errand, NoAnswer
+from bot.passes.background import Background, Errand, NoAnswer, people_first
 from bot.passes.due_summaries import (
     Due,
     DueAgent,
@@ -52,7 +51,6 @@ _DAY_PARTS = 4  # in which a long day is told
 _MOST = 40  # summaries of one run
 _FAILURES = 3  # in a row, after which the rest is left for the next run
 _TOKENS = 1_500
-_WAIT_SECONDS = 300  # at most, while people are being answered
 _log = structlog.get_logger("bot.passes.summarising")
 
 
@@ -118,7 +116,7 @@ class Summarising:
             if len(tally.names) >= _MOST or tally.failures >= _FAILURES:
                 tally.left += 1
                 continue
-            await self._people_first()
+            await people_first(self.busy)
             try:
                 kept = await self._one(database, due)
             except NoAnswer as error:
@@ -130,12 +128,6 @@ class Summarising:
             tally.outdated += not kept
             tally.names += [due.name] if kept else []
         return tally
-
-    async def _people_first(self) -> None:
-        waited = 0.0
-        while self.busy() and waited < _WAIT_SECONDS:
-            await asyncio.sleep(1)
-            waited += 1
 
     async def _one(self, database: Database, due: Due) -> bool:
         match due:

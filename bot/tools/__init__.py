@@ -36,6 +36,9 @@ RESERVED = frozenset((*TOOLS, *FOLDER_TOOLS, *ALIASES, *(each.name for each in (
 """Names that no tool of somebody else may have."""
 
 
+_RECALL = RecallTool()
+
+
 def _alone(person: PersonId) -> tuple[PersonId, ...]:
     """Nobody has linked accounts."""
     return (person,)
@@ -52,13 +55,14 @@ def make_tools(
     zone: str = "UTC",
     selves: Callable[[PersonId], tuple[PersonId, ...]] = _alone,
     foreign: Callable[[Agent], Iterable[Tool]] = _none,
+    recall: Tool = _RECALL,
 ) -> Callable[[Agent], Toolset]:
     """The tools there are, as a function that gives an agent those it has.
 
     `zone` is that of people who named none, `selves` gives every account of somebody, `foreign` what somebody else
-    offers to an agent now.
+    offers to an agent now, `recall` is the tool over entries.
     """
-    memory = ContextTool(), RecallTool(), SearchTool(), WorkingMemoryTool()
+    memory = ContextTool(), recall, SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
     usual: tuple[Tool, ...] = (
         *(CalculateTool(), CoordTool(), FactsTool(), ProjectsTool()),

@@ -29,7 +29,7 @@ ALIASES: Mapping[str, Alias] = {
     "core_memory_replace": Alias("context", {"operation": "replace"}, _CONTENT),
     "archival_insert": Alias("recall", {"operation": "insert"}, {}),
     "archival_search": Alias("recall", {"operation": "query"}, {"content": "query"}),
-    "save_memory": Alias("recall", {"operation": "insert"}, {}),
+    "save_memory": Alias("recall", {"operation": "save"}, {}),
     "search_memory": Alias("recall", {"operation": "query"}, {}),
     "delete_memory": Alias("recall", {"operation": "delete"}, {"id": "label"}),
     "list_memory_categories": Alias("recall", {"operation": "categories"}, {}),

@@ -1,6 +1,8 @@
 """`recall`: long-term entries that are found by search and never in context by themselves."""
 
-from datetime import timedelta
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -10,8 +12,9 @@ from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.found import entry_data, lines_of, place_data, uses_of
 from memory import agents, archival, inbox
+from memory.agents import Agent
 from memory.amounts import many
-from memory.archival import NewEntry, Origin
+from memory.archival import Entry, NewEntry, Origin
 from memory.audience import Trust
 from memory.clock import to_text
 from memory.database import Rows, Tx
@@ -27,11 +30,11 @@ _SHOWN = 600  # characters of one row that was found
 
 
 class RecallArguments(Arguments):
-    operation: Literal["insert", "append", "read", "delete", "query", "categories", "observations"]
-    content: str = Field(default="", description="insert, append: the text to keep, in full sentences")
+    operation: Literal["insert", "save", "append", "read", "delete", "query", "categories", "observations"]
+    content: str = Field(default="", description="insert, save, append: the text to keep, in full sentences")
     label: str = Field(
         default="",
-        description="a name of your own for an entry (insert), or the name or id of one (append, read, delete); "
+        description="a name of your own for an entry (insert, save), or the name or id of one (append, read, delete); "
         "read without it lists the newest entries",
     )
     category: str = Field(default="", description="insert: where it belongs, such as people/health; query: only there")
@@ -49,7 +52,7 @@ class RecallArguments(Arguments):
 
     @model_validator(mode="after")
     def _complete(self) -> "RecallArguments":
-        if self.operation in ("insert", "append") and not self.content.strip():
+        if self.operation in ("insert", "save", "append") and not self.content.strip():
             raise ValueError(f"{self.operation} needs content")
         if self.operation == "query" and not self.query.strip():
             raise ValueError("query needs the words to look for in query")
@@ -61,12 +64,20 @@ class RecallArguments(Arguments):
         return self.query if self.operation == "query" else ""
 
 
+def _nothing_more(_tx: Tx, _agent: Agent, _entry: Entry, _now: datetime) -> bool:
+    """What is saved stays as it was said."""
+    return False
+
+
 class RecallTool:
+    """`expand` has an entry written out by a model when nobody waits; False where nothing will be."""
+
     name = "recall"
     description = (
         "Keep things for the long term, outside your context: facts about people, decisions, plans, preferences. "
-        "insert stores a new entry (the same words twice only strengthen it, words that go on extend it), append adds "
-        "a line to one, read shows one or lists the newest, delete forgets one, query finds entries and what was said, "
+        "insert stores a new entry (the same words twice only strengthen it, words that go on extend it), save stores "
+        "one that holds several matters, which is written out later as one entry for each, append adds a line to one, "
+        "read shows one or lists the newest, delete forgets one, query finds entries and what was said, "
         "categories lists where entries are kept, observations what the others of your group stored in the last 24 "
         "hours, with the owner's leave. Store one matter per entry, in words that will make sense in a year, "
         "naming who it is about."
@@ -74,10 +85,15 @@ class RecallTool:
     arguments: type[Arguments] = RecallArguments
     caution = Caution(bound=("operation",))
 
+    def __init__(self, expand: Callable[[Tx, Agent, Entry, datetime], bool] = _nothing_more) -> None:
+        self._expand = expand
+
     def work(self, tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
         match arguments.operation:
             case "insert":
-                return _insert(tx, context, arguments)
+                return _insert(tx, context, arguments)[1]
+            case "save":
+                return self._save(tx, context, arguments)
             case "append":
                 entry = archival.append(
                     tx, context.agent.id, arguments.label, arguments.content, _origin(context), context.now
@@ -96,13 +112,19 @@ class RecallTool:
             case "observations":
                 return _observations(tx, context)
 
+    def _save(self, tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
+        entry, outcome = _insert(tx, context, arguments)
+        if not self._expand(tx, context.agent, entry, context.now):
+            return outcome
+        return replace(outcome, text=f"{outcome.text}; it is written out as focused entries in the background")
+
 
 def _origin(context: ToolContext) -> Origin:
     turn = context.turn
     return Origin(turn.scope, turn.trust, turn.person, context.message, turn.id)
 
 
-def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
+def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[Entry, Outcome]:
     new = NewEntry(
         content=arguments.content,
         origin=_origin(context),
@@ -119,7 +141,7 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
     words = "it was known already and is stronger now" if entry.reinforcement else "stored"
     left = archival.not_taken(entry, new)
     kept = f"; as it stood before, it did not take on {'; nor '.join(left)}" if left else ""
-    return Outcome(f"{words} as {entry.id}{kept}", data, (("entry", entry.id),))
+    return entry, Outcome(f"{words} as {entry.id}{kept}", data, (("entry", entry.id),))
 
 
 def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:

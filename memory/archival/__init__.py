@@ -14,6 +14,7 @@ from memory.archival.entries import (
     is_category,
     to_entry,
 )
+from memory.archival.expanding import derive, origin_of
 from memory.archival.journal import By
 from memory.archival.persons import count_person, erase_person, export_person
 from memory.archival.reading import (
@@ -23,9 +24,11 @@ from memory.archival.reading import (
     family_of,
     is_of_upkeep,
     latest,
+    made_of,
     noted_by,
     read,
     seen_of_others,
+    standing,
     stands,
     turns_that_wrote,
 )
@@ -60,6 +63,7 @@ __all__ = [
     "checked_content",
     "count_person",
     "delete",
+    "derive",
     "derived_messages",
     "erase_person",
     "export_person",
@@ -68,8 +72,10 @@ __all__ = [
     "is_category",
     "is_of_upkeep",
     "latest",
+    "made_of",
     "not_taken",
     "noted_by",
+    "origin_of",
     "purge",
     "put",
     "put_back",
@@ -79,6 +85,7 @@ __all__ = [
     "restore",
     "retire",
     "seen_of_others",
+    "standing",
     "stands",
     "store",
     "take_along",

@@ -148,13 +148,35 @@ def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
 
 
 def family_of(rows: Rows, entry: EntryId) -> list[EntryId]:
-    """An entry with its chunks and, however far back, what it superseded."""
+    """An entry with its chunks and, however far back, what it superseded; and what was made of these by expanding."""
     found = rows.all(
         "WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT e.id FROM archival_entries e, family f "
         "WHERE e.parent_entry_id = f.id OR e.superseded_by = f.id) SELECT id FROM family",
         (entry,),
     )
+    family = [EntryId(row["id"]) for row in found]
+    return list(dict.fromkeys([*family, *made_of(rows, family)]))
+
+
+def made_of(rows: Rows, sources: Iterable[EntryId]) -> list[EntryId]:
+    """What was made of these by expanding them, and of nothing else; with what that was merged into."""
+    found = rows.all(
+        """WITH RECURSIVE source (id) AS (SELECT value FROM json_each(?)),
+           made (id) AS (
+             SELECT x.entry_id FROM entry_expansions x WHERE x.source_id IN source AND NOT EXISTS (SELECT 1
+               FROM entry_expansions o WHERE o.entry_id = x.entry_id AND o.source_id NOT IN source)
+             UNION SELECT e.superseded_by FROM archival_entries e, made m
+               WHERE e.id = m.id AND e.superseded_by IS NOT NULL)
+           SELECT id FROM made ORDER BY id""",
+        (json.dumps(list(sources)),),
+    )
     return [EntryId(row["id"]) for row in found]
+
+
+def standing(rows: Rows, entry: EntryId) -> Entry | None:
+    """An entry that is in use, whoever may know it: for work on rows that nobody is shown."""
+    row = rows.one(f"SELECT * FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,))
+    return None if row is None else to_entry(row)
 
 
 def of_person(person: PersonId) -> tuple[str, tuple[str, ...]]:

@@ -30,9 +30,10 @@ from memory.ids import AgentId, EntryId, TurnId, new_id
 
 RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
 
-_MARKS = " .!?…"
+MARKS = " .!?…"
+"""What may close a sentence without making it another one."""
 _INDEXED = 64
-_BEGINNING = f"substr(rtrim(content, '{_MARKS}'), 1, {_INDEXED})"  # as the index `archival_begins` has it
+_BEGINNING = f"substr(rtrim(content, '{MARKS}'), 1, {_INDEXED})"  # as the index `archival_begins` has it
 _USUAL_IMPORTANCE = NewEntry.importance
 _LEAST_EXTENDED = 8  # characters: shorter words begin too many sentences
 
@@ -53,13 +54,19 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     label that it would take on and another entry of the audience has, or a malformed field.
     """
     new = checked(new)
-    same = _begun_by(tx, agent, new)
+    same = begun_by(tx, agent, new)
     if new.label is not None and (same is None or same.label is None):
         require_free(tx, agent, new.label, new.origin.scope.audience)
     if same is not None:
-        return _reinforce(tx, same, new, now)
+        tx.run("DELETE FROM entry_expansions WHERE entry_id = ?", (same.id,))  # from now on it was said by itself
+        return reinforce(tx, same, new, now)
+    return put_noted(tx, made_new(agent, new, now), now)
+
+
+def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
+    """An entry as it is when it is stored first."""
     origin = new.origin
-    entry = Entry(
+    return Entry(
         id=EntryId(new_id("ent")),
         agent=agent,
         label=new.label,
@@ -78,9 +85,13 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
         updated_at=now,
         last_seen=now,
     )
-    before = journal.image(tx, origin.turn, entry.id)
+
+
+def put_noted(tx: Tx, entry: Entry, now: datetime) -> Entry:
+    """Write an entry that stands nowhere yet, and note it where its turn is one that nobody watched."""
+    before = journal.image(tx, entry.turn, entry.id)
     kept = put(tx, entry)
-    journal.note(tx, origin.turn, entry.id, before, now)
+    journal.note(tx, entry.turn, entry.id, before, now)
     return kept
 
 
@@ -125,7 +136,7 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
 
 
 def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.By | None = None) -> Deleted:
-    """Forget an entry, its chunks and what it superseded: rows, words in the index, and notes of use.
+    """Forget an entry, its chunks, what it superseded and what was made of it: rows, words in the index, notes of use.
 
     What is deleted `by` a turn that nobody watches is kept for a while, so that it can be put back.
     Raises `EntryNotFound` when the scope may use none of that label or id.
@@ -170,7 +181,7 @@ def require_free(rows: Rows, agent: AgentId, label: str, audience: Audience) -> 
         raise Refused(f"an entry {label!r} stands there already: append to it, delete it, or take another label")
 
 
-def _begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
+def begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
     """The entry whose words are the new ones, or with which they begin; the longest."""
     found = rows.all(
         BEGUN_BY,
@@ -180,13 +191,13 @@ def _begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
             "person": new.origin.person,
             "begins": json.dumps(_beginnings(new.content)),
             "new": new.content,
-            "marks": _MARKS,
+            "marks": MARKS,
             "least": _LEAST_EXTENDED,
         },
     )
     for row in found:
-        begins, rest = len(row["content"].rstrip(_MARKS)), new.content
-        if row["content"] == rest or not rest[begins:].rstrip(_MARKS) or not rest[begins].isalnum():
+        begins, rest = len(row["content"].rstrip(MARKS)), new.content
+        if row["content"] == rest or not rest[begins:].rstrip(MARKS) or not rest[begins].isalnum():
             return to_entry(row)
     return None
 
@@ -194,12 +205,13 @@ def _begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
 def _beginnings(text: str) -> list[str]:
     """What the index may hold of an entry that is this text or a part of it from its beginning, up to a word's end."""
     ends = [at for at in range(min(len(text), _INDEXED + 1)) if not text[at].isalnum()]
-    short = {text[:at].rstrip(_MARKS) for at in ends}
-    return sorted({part for part in short if part} | {text.rstrip(_MARKS)[:_INDEXED], text[:_INDEXED]})
+    short = {text[:at].rstrip(MARKS) for at in ends}
+    return sorted({part for part in short if part} | {text.rstrip(MARKS)[:_INDEXED], text[:_INDEXED]})
 
 
-def _reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
-    longer = new.content if len(new.content.rstrip(_MARKS)) > len(entry.content.rstrip(_MARKS)) else entry.content
+def reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
+    """Let an entry stand stronger, since its words were said again, extended where they went on."""
+    longer = new.content if len(new.content.rstrip(MARKS)) > len(entry.content.rstrip(MARKS)) else entry.content
     stronger = replace(
         entry,
         content=longer,
@@ -291,7 +303,12 @@ def retire(tx: Tx, entries: Iterable[EntryId], into: EntryId | None, now: dateti
     """Take entries out of use without losing them: nothing finds them any more. `into` is what they became part of."""
     sql = """UPDATE archival_entries SET archived_at = ?, superseded_by = ? WHERE archived_at IS NULL
              AND superseded_by IS NULL AND parent_entry_id IS NULL AND id IN (SELECT value FROM json_each(?))"""
-    return tx.run(sql, (to_text(now), into, json.dumps(list(entries))))
+    named = json.dumps(list(entries))
+    if into is not None:  # what was made of them is made of that now
+        carry = """INSERT INTO entry_expansions (source_id, entry_id) SELECT DISTINCT ?, entry_id FROM entry_expansions
+                   WHERE source_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
+        tx.run(carry, (into, named))
+    return tx.run(sql, (to_text(now), into, named))
 
 
 def restore(tx: Tx, entries: Iterable[EntryId]) -> int:

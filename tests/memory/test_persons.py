@@ -87,6 +87,7 @@ STRUCTURE = {
     "vector_models": "names of models",
     "vector_queue": "numbers of rows",
     "dream_changes": "numbers of rows",
+    "entry_expansions": "which entry was made of which, gone with either",
     "dream_runs": "when, and what was left, in words of ours",
     "dream_tallies": "how many",
     "sqlite_sequence": "of SQLite",

@@ -48,11 +48,11 @@ class Ground:
         self.fired.append(firing)
         return Done("noted", self.again)
 
-    async def work(self, firing: Firing) -> str:
+    async def work(self, firing: Firing) -> str | Done:
         if self.fail is not None:
             raise self.fail
         self.fired.append(firing)
-        return "worked"
+        return "worked" if self.again is None else Done("not yet", self.again)
 
     async def put(self, identifier: str, trigger: Trigger, kind: str = "note", grace: timedelta | None = None) -> None:
         first = next_run(trigger, self.clock() - timedelta(microseconds=1)) or self.clock()

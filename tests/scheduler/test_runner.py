@@ -149,11 +149,14 @@ async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
     assert len(here.fired) == 1
 
 
-async def test_a_handler_may_want_to_be_asked_again(here: Ground) -> None:
+@pytest.mark.parametrize("kind", ["note", "work"])
+async def test_a_handler_may_want_to_be_asked_again(here: Ground, kind: str) -> None:
     here.again = NOON + 3 * HOUR
-    await here.put("quiet", At(NOON))
+    await here.put("quiet", At(NOON), kind)
     await here.runner.tick()
-    assert (await here.job("quiet")).status is Status.ACTIVE
+    await here.runner.settled()
+    job = await here.job("quiet")
+    assert (job.status, job.holder, job.held_until) == (Status.ACTIVE, "", NOON + 3 * HOUR)
     here.again = None
     here.fired.clear()
     await here.pass_by(3 * HOUR, MINUTE)

@@ -11,7 +11,7 @@ from tests.service.asking import refused, rows
 from tests.service.test_archive import kept, started
 from tests.service.test_schedule import eventually
 from tests.service.towns import Town
-from tests.wire.model import Answer
+from tests.wire.model import Answer, Call, Calls
 
 TWICE = ("Tom, the stork, is back", "Tom the stork is back")
 ALONE = ("My llama, Quetzalcoatl, sleeps", "My llama Quetzalcoatl sleeps")
@@ -89,6 +89,35 @@ async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(
         assert rows(t, "SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
         retired = "SELECT count(*) FROM archival_entries WHERE superseded_by IN (SELECT id FROM archival_entries)"
         assert rows(t, retired) == [(2,)]
+
+
+NOTE = "Tom the stork is back and Ana feeds him."
+FED = "Ana feeds the stork Tom, a bird"
+WRITTEN = json.dumps({"entries": [{"content": FED, "category": "animals"}]})
+
+
+@pytest.mark.parametrize(
+    "fault", ["dreams.model:before", "dreams.model:after", "expansion.keep:before", "expansion.keep:after"]
+)
+async def test_what_was_saved_is_written_out_once_wherever_the_service_dies(tmp_path: Path, fault: str) -> None:
+    async with started(tmp_path) as t:
+        t.model.default = lambda request: Answer(WRITTEN if "An agent saved a note" in request.system else "Hello.")
+        await t.service.stop()
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        t.model.script(Calls(Call("save_memory", {"content": NOTE})), Answer("Saved."))
+        await t.ask(t.ana, t.general, f"<@bot> {NOTE}")
+        assert await t.service.ended() < 0
+        standing = "SELECT content FROM archival_entries ORDER BY n"
+        assert rows(t, standing) == [(NOTE,), (FED,)][: 2 if fault == "expansion.keep:after" else 1]
+        del t.service.environment["CARINA_FAULT"]
+        change(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")
+        await t.service.start()
+        over = "SELECT status, last_detail FROM jobs WHERE kind = 'expand'"
+        await eventually(lambda: rows(t, over) == [("done", "1 entry made")], "it is written out")
+        assert rows(t, standing) == [(NOTE,), (FED,)]
+        text = (await t.ana.command("archival list", None, t.general)).text
+        assert FED in text
 
 
 async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_restart(tmp_path: Path) -> None:
