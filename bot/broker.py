@@ -4,8 +4,8 @@ Every function works inside the transaction of what it belongs to: question with
 the row that starts the agent again, use of a yes with the effect.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from bot.policy import Approver, People
 from memory import events, grants, groups, inbox, messages, outbox, requests, turns
 from memory.audience import OWNER, Audience, Scope
 from memory.database import Rows, Tx
-from memory.ids import PersonId, PlaceId, RequestId, TurnId, place_source
+from memory.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, place_source
 from memory.inbox import InRow
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.turns import Turn
@@ -56,6 +56,8 @@ class Asking:
     call: Call
     permit: Permit | None
     bound: tuple[str, ...] | None = None
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks that the agent had been shown when it made the call."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Broker:
             once_only=need.once_only or hidden,
             created_at=now,
             expires_at=now + self.terms.expires,
+            shown=asking.shown,
         )
 
     def spend(self, tx: Tx, permit: Permit, call: Call, turn: Turn, now: datetime) -> None:
@@ -350,7 +353,7 @@ def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
     if request.status is Status.APPROVED:
         permit = {"request": request.id, "covers": request.covers}
         call = {"id": f"approved_{request.id}", "name": request.tool, "arguments": request.arguments, "permit": permit}
-        body = {"text": "", "calls": [call], "model": "", "finish": "tools"}
+        body = {"text": "", "calls": [call], "model": "", "finish": "tools", "shown": dict(request.shown)}
         turns.add_step(tx, turn, "answer", body, now)
     elif request.status is Status.WITHDRAWN:
         text = "The request was taken back since: nothing was done, and nothing is to be done."

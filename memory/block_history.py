@@ -23,7 +23,7 @@ from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import BlockId, PersonId
 from memory.merging import write_seen
 from memory.parts import Amends
-from memory.past import Archive, Past, past_of
+from memory.past import Archive, Past, past_back_to, past_of
 from memory.uncollected import uncollected
 from memory.weave import Plan
 
@@ -116,7 +116,8 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
         activity.note(tx, event, hand.now)
         trust = min(block.trust, hand.trust)
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
-        return block._replace(content=text, trust=trust, updated_at=from_text(to_text(hand.now)))
+        moment, version = from_text(to_text(hand.now)), opened.document.version
+        return block._replace(content=text, trust=trust, updated_at=moment, version=version)
 
     return Edit(edit, lambda: archives_of(tx, block.id))
 
@@ -151,21 +152,8 @@ def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> P
     For a reader's thread, which may take the time. Raises BlockCorrupt.
     """
     document = load_block(rows, block, None).document
-    past = _past_back_to(document, lambda: archives_of(rows, block), version)
+    past = past_back_to(document, lambda: archives_of(rows, block), version)
     return past if _beyond(document, version) else past.rewoven()
-
-
-def _past_back_to(
-    document: BlockDocument, archives: Callable[[], Sequence[Archive]], version: int | None = None
-) -> Past:
-    """What a document knows of its past, and with it what lies in archives where that is needed.
-
-    What a part of a structured block held is known from its beginning on alone.
-    """
-    past = past_of(document)
-    if past.start and (past.held is not None or _beyond(document, version)):
-        return past_of(document, archives())
-    return past
 
 
 def _beyond(document: BlockDocument, version: int | None) -> bool:
@@ -177,7 +165,7 @@ def _current(document: BlockDocument, edit: Edit, known: Past | None, version: i
     """A past that was read before, if it is still all there is, or else what is so now."""
     if known is not None and known.version == document.version:
         return known
-    return _past_back_to(document, edit.archives, version)
+    return past_back_to(document, edit.archives, version)
 
 
 def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:

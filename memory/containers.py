@@ -14,6 +14,7 @@ from loro import LoroDoc, LoroMap, LoroText
 
 from memory.clock import to_text
 from memory.errors import BlockRefused, Refused
+from memory.part_items import alike
 from memory.parts import LOST, Amends, Held
 from memory.schemas import (
     MOST_ITEMS,
@@ -134,7 +135,9 @@ def _value(loro: LoroDoc, target: Target, kept: Mapping[str, Any]) -> Any:
 
 
 def value_of(loro: LoroDoc, target: Target) -> Any:
-    """What a field or a text holds; None for nothing."""
+    """What a field, a text or a list holds; None for nothing."""
+    if isinstance(target.shape, ListSchema):
+        return loro.get_movable_list(target.name).get_deep_value()
     if isinstance(target.shape, Field):
         kept: Any = loro.get_map(target.within).get_value()
         return _value(loro, target, kept)
@@ -146,20 +149,30 @@ def value_of(loro: LoroDoc, target: Target) -> Any:
 
 def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
     """Give a field, or a text, a value. Raises Refused for one that does not fit, by the field's name."""
-    if isinstance(target.shape, ListSchema | LogSchema):
-        raise Refused(f"this is a {target.shape.type}: add, set or remove items of it")
-    field = target.shape if isinstance(target.shape, Field) else Field(name="text")
-    kept = checked(field, value)
+    field, kept = _field(target), fitting(target, value)
     match field.type:
         case FieldType.TEXT:
-            _write(loro.get_text(target.name), kept or "")
+            _write(loro.get_text(target.name), kept)
         case FieldType.LIST:
-            _fill(loro, target.name, kept or [])
+            _fill(loro, target.name, kept)
         case FieldType.COUNTER:
             counter = loro.get_counter(target.name)
             counter.increment((kept or 0) - counter.value)
         case _:
             _set(loro.get_map(target.within), field.name, kept)
+
+
+def fitting(target: Target, value: Any) -> Any:
+    """A value as a field or a text keeps it: of a text or a list nothing is none. Raises as `set_value`."""
+    field = _field(target)
+    kept = checked(field, value)
+    return kept if kept is not None else {FieldType.TEXT: "", FieldType.LIST: []}.get(field.type)
+
+
+def _field(target: Target) -> Field:
+    if isinstance(target.shape, ListSchema | LogSchema):
+        raise Refused(f"this is a {target.shape.type}: add, set or remove items of it")
+    return target.shape if isinstance(target.shape, Field) else Field(name="text")
 
 
 def _set(kept: LoroMap, name: str, value: Any) -> None:
@@ -176,17 +189,11 @@ def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
     """Make these the items, by changing only those between the first and the last that differ."""
     held = loro.get_movable_list(name)
     before: Any = held.get_deep_value()
-    start = _alike(before, items)
-    end = _alike(before[start:][::-1], items[start:][::-1])
+    start = alike(before, items)
+    end = alike(before[start:][::-1], items[start:][::-1])
     held.delete(start, len(before) - start - end)
     for place, item in enumerate(items[start : len(items) - end], start):
         held.insert(place, item)
-
-
-def _alike(one: list[Any], other: list[Any]) -> int:
-    """How many items both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def add_text(loro: LoroDoc, target: Target, text: str) -> None:
@@ -265,7 +272,7 @@ def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
         checked(target.shape, (int(before) if before.is_integer() else before) + amount)
         counter.increment(amount)
         return
-    fields, most = _items(target)
+    fields, most = items_of(target)
     held = loro.get_movable_list(target.name)
     if len(held) >= most:
         raise Refused(f"the list holds {len(held):,} of {most:,} items: remove one first")
@@ -274,17 +281,17 @@ def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
 
 def set_item(loro: LoroDoc, target: Target, number: int, value: Any) -> None:
     """Put another item in place of the one of that number, counted from 1."""
-    fields, _ = _items(target)
+    fields, _ = items_of(target)
     loro.get_movable_list(target.name).set(_place(loro, target, number), checked_item(fields, value, "the list"))
 
 
 def remove_item(loro: LoroDoc, target: Target, number: int) -> None:
     """Take the item of that number away, counted from 1."""
-    _items(target)
+    items_of(target)
     loro.get_movable_list(target.name).delete(_place(loro, target, number), 1)
 
 
-def _items(target: Target) -> tuple[tuple[Field, ...], int]:
+def items_of(target: Target) -> tuple[tuple[Field, ...], int]:
     """What the items of a list look like, and how many it holds; raises Refused for what is no list."""
     match target.shape:
         case ListSchema(fields=fields, max_items=most):

@@ -55,3 +55,7 @@ class EntryNotFound(StoreError):
 
 class Refused(StoreError):
     """A write was refused for the reason that the text gives."""
+
+
+class BlockChanged(Refused):
+    """Others changed the place of a block that the writer means since it was shown to them; the text says how it is."""

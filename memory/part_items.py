@@ -3,11 +3,13 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, TypeAlias, TypeVar
 
 from memory.changes import Change, Note, Splice, Step
 from memory.errors import BlockCorrupt, Refused
 from memory.restoring import Tie, rests_on, settled, without
+from memory.runs import Run, Sight
 from memory.weave import Weave
 
 T = TypeVar("T")
@@ -152,6 +154,52 @@ class Items:
                 sets.append((at, wanted[char]))
         return ItemPlan(tuple(sets), tuple(splices), tuple(gone), tuple(lost))
 
+    def place_of(self, number: int, sight: Sight) -> int | None:
+        """Where an item stands now that had that number, counted from 1, in the version that a writer was shown.
+
+        None when somebody else took it away since, or made something else of it. Raises Refused when there was none.
+        """
+        shown = self._weave.text(sight.version)
+        if not 1 <= number <= len(shown):
+            raise Refused(f"there is no item {number}: the list had {len(shown)} when you saw it, counted from 1")
+        char = shown[number - 1]
+        changes = [at for at, _ in self._values[char][1:]] + (self._unplaced if ord(char) >= _FIRST_OLD else [])
+        place = self._weave.text().find(char)
+        return None if place < 0 or not all(map(sight.knows, changes)) else place
+
+    def written(self, wanted: Sequence[Any], sight: Sight) -> ItemPlan | None:
+        """The way to what somebody makes of the list who knows no more than that; what others did to it since stays.
+
+        None when it is not kept any more what they were shown.
+        """
+        chars = self._weave.known(sight)
+        before = [self._known_value(char, sight) for char in chars]
+        if any(value is UNKNOWN for value in before):
+            return None
+        script, fresh = list[Run](), [chr(at) for at in range(len(wanted))]  # stand for what is wanted
+        matcher = SequenceMatcher(None, [*map(_key, before)], [*map(_key, wanted)], autojunk=False)
+        for kind, start, end, first, last in matcher.get_opcodes():
+            if end > start:
+                script.append(Run(chars[start:end], 0) if kind == "equal" else Run(chars[start:end], 0, 1))
+            if kind != "equal" and last > first:
+                script.append(Run("".join(fresh[first:last]), 1))
+        splices = (
+            ItemSplice(each.place, each.delete, tuple(wanted[ord(char)] for char in each.insert))
+            for each in self._weave.merged(sight, script).splices
+        )
+        return ItemPlan(splices=tuple(splices))
+
+    def _known_value(self, char: str, sight: Sight) -> Any:
+        sets = self._values[char]
+        if ord(char) >= _FIRST_OLD and self._unplaced:
+            return UNKNOWN
+        return next((value for number, value in reversed(sets) if sight.knows(number)), sets[0][1])
+
+    def changed_beyond(self, sight: Sight) -> bool:
+        """Whether the list changed in a way that a writer does not know of."""
+        sets = [number for each in self._values.values() for number, _ in each[1:]]
+        return self._weave.changed_beyond(sight) or not all(map(sight.knows, (*sets, *self._unplaced)))
+
     def rolled_back(self, version: int) -> ItemPlan:
         """The way to the list as it was at a version. All that it ever held must be known."""
         then = {
@@ -189,6 +237,11 @@ class Items:
         return words_of(wanted[char])
 
 
+def _key(value: Any) -> str:
+    """What equals for equal items alone."""
+    return json.dumps(value, sort_keys=True)
+
+
 def narrowed(now: Sequence[T], splices: Iterable[tuple[int, int, Sequence[T]]]) -> list[tuple[int, int, Sequence[T]]]:
     """The same splices, made from the end on, without taking away what they put back at the same place.
 
@@ -204,14 +257,14 @@ def narrowed(now: Sequence[T], splices: Iterable[tuple[int, int, Sequence[T]]]) 
     left = []
     for place, delete, insert in reversed(found):
         old = now[place : place + delete]
-        start = _alike(old, insert)
-        end = _alike(old[start:][::-1], insert[start:][::-1])
+        start = alike(old, insert)
+        end = alike(old[start:][::-1], insert[start:][::-1])
         if delete - start - end or len(insert) - start - end:
             left.append((place + start, delete - start - end, insert[start : len(insert) - end]))
     return left
 
 
-def _alike(one: Sequence[Any], other: Sequence[Any]) -> int:
+def alike(one: Sequence[Any], other: Sequence[Any]) -> int:
     """How many both begin with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if not same(a, b)), min(len(one), len(other)))

@@ -27,7 +27,7 @@ LOST = "."
 """The path of the text that was saved from a damage, which stands beside the parts."""
 _LOST_CONTAINER = "content"
 _ROOT = "cid:root-"
-_HIDDEN = "\ufffc"
+HIDDEN = "\ufffc"
 """Stands for each character of a text that is not known any more."""
 
 
@@ -118,7 +118,7 @@ class Parts:
             return Weave(0, "", steps)
         grown = sum(len(each.insert) - each.delete for step in steps for each in step.splices)
         length = len(self.held.values[path]) - grown
-        return Weave(self._start, _HIDDEN * length, steps, unknown=True)
+        return Weave(self._start, HIDDEN * length, steps, unknown=True)
 
     def _require_led_here(self) -> None:
         values = self.held.values
@@ -170,6 +170,14 @@ class Parts:
         for path in (*amends.texts, *amends.lists, *amends.values, *amends.counters):
             if path != LOST and self._targets[path].read_only:
                 raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
+
+    def text(self, path: str) -> Weave | None:
+        """A text with all that ever stood in it; None when it never changed."""
+        return self._weaves.get(path)
+
+    def items(self, path: str) -> Items:
+        """A list with all its items."""
+        return self._items[path]
 
     def taken_back(self, numbers: Collection[int]) -> Amends:
         """The way to the parts without some changes, keeping whatever others changed later.
@@ -275,4 +283,4 @@ def _called(path: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return "(not kept)" if _HIDDEN in text and not text.strip(_HIDDEN) else text
+    return "(not kept)" if HIDDEN in text and not text.strip(HIDDEN) else text

@@ -8,7 +8,7 @@ does (half a second for two hundred rewrites of 5,000 characters): changes are r
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -128,6 +128,19 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
         except BlockCorrupt as error:
             return replace(past, why=str(error))
     return replace(past, why=past.why or "what was before is not kept") if past.start else past
+
+
+def past_back_to(
+    document: BlockDocument, archives: Callable[[], Sequence[Archive]], version: int | None = None
+) -> Past:
+    """What a document knows of its past, and with it what lies in archives where that version of it takes them.
+
+    What a part of a structured block held is known from its beginning on alone.
+    """
+    past = past_of(document)
+    if past.start and (past.held is not None or (version is not None and version < past.start)):
+        return past_of(document, archives())
+    return past
 
 
 def own_past(document: BlockDocument) -> Past:

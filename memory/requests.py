@@ -8,7 +8,7 @@ first answer that decides is final.
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -18,7 +18,7 @@ from memory.audience import Audience, Scope, Trust
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.errors import StoreError
-from memory.ids import AgentId, GrantId, GroupId, MessageId, PersonId, PlaceId, RequestId, TurnId, snowflakes
+from memory.ids import AgentId, BlockId, GrantId, GroupId, MessageId, PersonId, PlaceId, RequestId, TurnId, snowflakes
 
 CODE, SHORTEST = 6, 4
 """Digits of a request's number that are shown where it is typed, and of which an answer has at least so many."""
@@ -124,6 +124,8 @@ class Request:
     expires_at: datetime
     status: Status = Status.WAITING
     decided_at: datetime | None = None
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks that the agent had been shown when it made the call."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,7 @@ def ask(tx: Tx, request: Request) -> bool:
         "status": Status.WAITING,
         "created_at": to_text(request.created_at),
         "expires_at": to_text(request.expires_at),
+        "shown": json.dumps(dict(request.shown)),
     }
     return tx.insert("permission_requests", values, ignore=True)
 
@@ -231,7 +234,7 @@ def waiting_turns(rows: Rows, agent: AgentId) -> list[TurnId]:
 def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
     """Take a request back and forget what it asked; False when it was decided and used before."""
     sql = """UPDATE permission_requests SET arguments = '', reason = '', subject = '', covers = '[]', pattern = '{}',
-             decided_at = coalesce(decided_at, ?),
+             shown = '{}', decided_at = coalesce(decided_at, ?),
              status = iif(status IN ('waiting', 'approved'), 'withdrawn', status) WHERE id = ? RETURNING status"""
     row = tx.one(sql, (to_text(now), identifier))
     return row is not None and row["status"] == "withdrawn"
@@ -311,7 +314,7 @@ def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
 def erase_person(tx: Tx, person: PersonId) -> int:
     """Forget what was asked in a person's turns; what waits is withdrawn. The person's answers become nobody's."""
     sql = """UPDATE permission_requests SET arguments = '', reason = '', subject = '', person_id = NULL,
-             covers = '[]', pattern = '{}',
+             covers = '[]', pattern = '{}', shown = '{}',
              status = iif(status IN ('waiting', 'approved'), 'withdrawn', status) WHERE person_id = ?"""
     return tx.run(sql, (person,)) + tx.run("DELETE FROM permission_votes WHERE person_id = ?", (person,))
 
@@ -354,4 +357,5 @@ def _request(row: Row) -> Request:
         expires_at=from_text(row["expires_at"]),
         status=Status(row["status"]),
         decided_at=None if row["decided_at"] is None else from_text(row["decided_at"]),
+        shown=json.loads(row["shown"]),
     )

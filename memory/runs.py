@@ -10,6 +10,20 @@ PAGE = 128
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """What a writer knows of a block: the version that they were shown, and what they changed themselves since."""
+
+    version: int
+    own: frozenset[int] = frozenset()
+    others: bool = True
+    """Whether somebody else changed it since."""
+
+    def knows(self, change: int) -> bool:
+        """Whether the writer knows of a change."""
+        return change <= self.version or change in self.own
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """Characters that were written together. `born` is the change that wrote them, `died` the one that removed them.
 
@@ -25,6 +39,17 @@ class Run:
     def at(self, version: int) -> bool:
         """Whether it stood in the text at a version."""
         return self.born <= version < self.died and not any(gone <= version < back for gone, back in self.away)
+
+    def known(self, sight: Sight) -> bool:
+        """Whether it stands as far as a writer knows."""
+        if not sight.knows(self.born) or (not self.stands and sight.knows(self.died)):
+            return False
+        for gone, back in reversed(self.away):
+            if sight.knows(back):
+                return True
+            if sight.knows(gone):
+                return False
+        return True
 
     def without(self, numbers: Collection[int], version: int = _LONG) -> bool:
         """Whether it would stand, or would have at a version, had these changes not been made."""

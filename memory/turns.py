@@ -5,10 +5,11 @@ the id: that there was something is all that is left.
 
 A step is one row of our own JSON ("v": 1), written as it happens. Kinds and bodies:
 `joined` {"messages": [[id, revision], ...]} which messages the turn answers, and in which wording they were read;
-`answer` {"text", "calls": [{"id", "name", "arguments"}], "model", "finish"} one model answer, or a call that was
-approved, with {"permit": {"request", "covers"}} and without a model;
+`answer` {"text", "calls": [{"id", "name", "arguments"}], "model", "finish", "shown": {block: version}} one model answer
+with which versions of blocks its prompt showed, or a call that was approved, with {"permit": {"request", "covers"}} and
+without a model;
 `tool_started` {"call", "name"} a call that leaves the process has begun;
-`tool_result` {"call", "name", "text", "ok", "data"} what came of a call;
+`tool_result` {"call", "name", "text", "ok", "data"} what came of a call, with "shown" if it showed blocks;
 `note` {"text"} something the agent is told in passing.
 A finished turn's steps become messages and go.
 """

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from memory.changes import Change, Deed, Splice, Step, played
 from memory.errors import BlockCorrupt
 from memory.restoring import Tie, same_words, since
-from memory.runs import PAGE, Page, Run, paged
+from memory.runs import PAGE, Page, Run, Sight, paged
 
 Ties: TypeAlias = Callable[[Sequence[str], Sequence[str]], Sequence[Tie]]
 """Finds what of the texts that came, the second, is of those that died, in order."""
@@ -230,13 +230,21 @@ class Weave:
         lost = [run.text for at, run in enumerate(runs) if _taken(run, numbers) and at not in sound]
         return sound, lost
 
-    def merged(self, seen: int, script: Sequence[Run]) -> Plan:
-        """The way to what somebody makes who saw the text of version `seen`, keeping what was written since.
+    def known(self, sight: Sight) -> str:
+        """The text as far as a writer knows."""
+        return "".join(run.text for run in self._runs if run.known(sight))
+
+    def changed_beyond(self, sight: Sight) -> bool:
+        """Whether anything was written or removed that a writer does not know of."""
+        return any(run.known(sight) != run.stands for run in self._runs)
+
+    def merged(self, sight: Sight, script: Sequence[Run]) -> Plan:
+        """The way to what somebody makes who knows no more than that, keeping what others wrote since.
 
         `script` are the runs of a weave of its own, from that text (version 0) to the wanted one: what stands with
         `born` 0 is kept, what died goes, the rest is new. At one place, what was written meanwhile comes first.
         """
-        rest = [run if run.at(seen) else None for run in self._runs]
+        rest = [run if run.known(sight) else None for run in self._runs]
         splices, place, at, used = list[Splice](), 0, 0, 0
 
         def pass_new() -> None:

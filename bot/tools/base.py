@@ -21,7 +21,7 @@ from memory.agents import Agent
 from memory.audience import Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.database import Database, Rows, Tx
-from memory.ids import MessageId, TurnId
+from memory.ids import BlockId, MessageId, TurnId
 from memory.requests import Permit
 from memory.search import Nearness
 from memory.turns import Turn
@@ -68,6 +68,8 @@ class ToolContext:
     """That of the call's question."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
     """How what is written in blocks is kept."""
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks that the model had been shown when it made the call."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Outcome:
     """Whether it did what was wanted, as far as whoever did it says."""
     forgets: bool = False
     """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks whose content stands in the words."""
 
 
 @dataclass(frozen=True)

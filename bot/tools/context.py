@@ -1,18 +1,20 @@
 """`context`: the blocks that are always, or for the moment, before the model's eyes."""
 
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from bot.policy import Caution
-from bot.quoting import plain
+from bot.quoting import plain, untagged
 from bot.seeding import new_block
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.describing import description_of, size_of
 from memory import block_history, block_shares, blocks
-from memory.blocks import Author, Block, NewBlock, Permission
+from memory.blocks import Author, Block, BlockType, NewBlock, Permission
 from memory.database import Tx
 from memory.document import agent_writer
+from memory.errors import BlockChanged
 
 Operation: TypeAlias = Literal[
     "append",
@@ -85,22 +87,33 @@ class ContextTool:
         "Edit your memory blocks: short texts that you see at every turn. Keep them current: what you learn about "
         "people, what you are working on, how you should behave. Write in full sentences that still make sense in "
         "a month. A block has a character limit; nothing is cut, a write that is too long is refused with the "
-        "numbers: shorten the block by replace, or keep details with recall. Who can read a block stands in its "
-        "`readers`; what was said in a narrower place than that cannot be written there."
+        "numbers: shorten the block by replace, or keep details with recall. Lines and items go by the numbers that "
+        "they had when you were shown them before your answer, in all its calls; what others changed meanwhile stays. "
+        "Who can read a block stands in its `readers`; what was said in a narrower place than that cannot be written "
+        "there."
     )
     arguments: type[Arguments] = ContextArguments
     caution = Caution(bound=("operation", "label", "field", "load_label", "agent", "permission"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
-        author, label = author_of(context, arguments.label), arguments.label
+        author = author_of(context, arguments.label)
+        try:
+            return self._done(tx, author, arguments)
+        except BlockChanged as error:  # an answer of its own: how the block is now is before the model's eyes with it
+            block = blocks.find_block(tx, author.agent, arguments.label, author.scope)
+            text = f"block {block.address}: {untagged(str(error))}"
+            return Outcome(text, ok=False, shown={block.id: block.version})
+
+    def _done(self, tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+        label = arguments.label
         match arguments.operation:
             case "append" | "replace" | "edit_range":
-                return _edited(_edit(tx, author, arguments))
+                return _edited(author, _edit(tx, author, arguments))
             case "set_field" | "add_item" | "set_item" | "remove_item":
-                return _edited(_set(tx, author, arguments))
+                return _edited(author, _set(tx, author, arguments))
             case "undo" | "redo":
                 step_back = block_history.undo if arguments.operation == "undo" else block_history.redo
-                return _edited(step_back(block_history.by_agent(tx, author, label), author.writer).block)
+                return _edited(author, step_back(block_history.by_agent(tx, author, label), author.writer).block)
             case "info":
                 block = blocks.find_block(tx, author.agent, label, author.scope)
                 return _used(block, description_of(tx, block))
@@ -108,7 +121,8 @@ class ContextTool:
                 first, last = arguments.first_line or 0, arguments.last_line
                 count = 0 if last is None else last - first + 1
                 block = blocks.set_viewport(tx, author, label, first, count)
-                return _used(block, f"you see of block {block.label} now:\n{plain(block.shown)}")
+                text = f"you see of block {block.address} now:\n{plain(block.shown)}"
+                return replace(_used(block, text), shown={block.id: block.version})
             case "share":
                 permission = Permission(arguments.permission)
                 block = block_shares.share_by_agent(tx, author, label, arguments.agent, permission)
@@ -165,8 +179,12 @@ def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             return _used(block, f"block {block.label} {'stays' if block.pinned else 'is no longer'} in your context")
 
 
-def _edited(block: Block) -> Outcome:
-    return _used(block, f"block {block.label} is now at {size_of(block)}")
+def _edited(author: Author, block: Block) -> Outcome:
+    """What came of an edit; with the content where the model was shown it and the next prompt does not show it."""
+    done = f"block {block.label} is now at {size_of(block)}"
+    if block.id not in author.shown or block.type is BlockType.CORE or block.pinned:
+        return _used(block, done)
+    return replace(_used(block, f"{done}; you see of it:\n{plain(block.shown)}"), shown={block.id: block.version})
 
 
 def _loaded(block: Block) -> Outcome:
@@ -190,6 +208,7 @@ def author_of(context: ToolContext, label: str) -> Author:
         template=_template(context, label),
         policy=context.checkpoints,
         permit=context.permit,
+        shown=context.shown,
     )
 
 

@@ -20,7 +20,7 @@ from bot.turns import happenings
 from bot.turns.context import Material
 from bot.turns.inventory import TOOL
 from bot.turns.kit import Kit
-from bot.turns.moves import Use
+from bot.turns.moves import Use, versions_shown
 from bot.turns.results import fitted
 from memory import groups, turns
 from memory.database import Database, Tx
@@ -103,7 +103,8 @@ class Caller:
         """The permit under which the call may be tried again; None when somebody was asked instead."""
         turn, now = material.turn, self._kit.clock()
         speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
-        asking = Asking(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound)
+        shown = versions_shown(material.steps)
+        asking = Asking(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound, shown)
 
         def work(tx: Tx) -> Permit | None:
             found = self._kit.broker.ask(tx, asking, missing.need, now)
@@ -120,7 +121,8 @@ class Caller:
         live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
         message = live[-1] if live else None
         now, checkpoints = self._kit.clock(), self._kit.checkpoints
-        return ToolContext(material.turn, material.agent, message, now, self._db, permit, meaning, checkpoints)
+        shown = versions_shown(material.steps)
+        return ToolContext(material.turn, material.agent, message, now, self._db, permit, meaning, checkpoints, shown)
 
     async def _perform(self, tool: Tool, arguments: Arguments, use: Use, about: ToolContext) -> None:
         call = use.call
@@ -206,6 +208,7 @@ class Caller:
         body: dict[str, Any] = {"call": call.id, "name": call.name, "text": text, "ok": ok}
         data = json.loads(self._kit.redact(json.dumps(outcome.data)))
         body |= {"data": data, "effect": effect, "forgets": outcome.forgets, "trust": int(outcome.trust)}
+        body |= {"shown": dict(outcome.shown)} if outcome.shown else {}
         turns.add_step(tx, turn, "tool_result", body, about.now)
         happenings.note_tool(tx, turn, self._kit.names(about.agent), call, about.now, worked=outcome.ok)
         happenings.note_folders(tx, turn, outcome.folders, call, about.now)

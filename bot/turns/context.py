@@ -233,6 +233,11 @@ def shown_blocks(material: Material) -> list[BlockId]:
     return [block.id for block in (*material.stable, *material.referenced) if block.content or block.profile]
 
 
+def shown_versions(material: Material) -> dict[BlockId, int]:
+    """The versions of blocks that a model is shown."""
+    return {block.id: block.version for block in (*material.stable, *material.referenced, *material.logs)}
+
+
 def render_block(block: Block) -> str:
     """A block as the model sees it: label, what it may do with it, who can read it, what it is for, content."""
     shared = f' shared_from="{_attribute(block.shared_from)}"' if block.shared_from else ""

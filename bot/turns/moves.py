@@ -4,14 +4,14 @@ Nothing about a running turn lives only in memory, so a restart asks the same qu
 goes on where the last commit left it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from bot.models.base import Call
 from bot.rules import REMINDERS, Rules
 from bot.turns.context import Asked, Material
-from memory.ids import RequestId
+from memory.ids import BlockId, RequestId
 from memory.requests import Permit
 from memory.turns import Step
 
@@ -125,6 +125,19 @@ def seen(material: Material) -> dict[int, int]:
         if step.kind in ("joined", "note"):
             known.update({int(message): int(revision) for message, revision in step.body.get("messages", ())})
     return known
+
+
+def versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
+    """The versions of blocks that the model had been shown when it gave the newest answer: by prompts, and by results.
+
+    What the calls of that answer did and said came later, and is known from its next answer on.
+    """
+    newest = max((step.seq for step in steps if step.kind == "answer"), default=0)
+    shown: dict[BlockId, int] = {}
+    for step in steps:
+        if step.seq <= newest:
+            shown.update(step.body.get("shown", {}))
+    return shown
 
 
 def wordings(material: Material) -> list[list[int]]:

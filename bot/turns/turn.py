@@ -245,7 +245,8 @@ class TurnRunner:
             own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
             used.add(own)
             calls.append({"id": own, "name": call.name, "arguments": redact(call.arguments)})
-        body = {"text": redact(_explained(answer)), "calls": calls, "model": answer.model, "finish": answer.finish}
+        body: dict[str, Any] = {"text": redact(_explained(answer)), "calls": calls, "model": answer.model}
+        body |= {"finish": answer.finish, "shown": context.shown_versions(material)}
 
         def work(tx: Tx) -> Standing | None:
             if any(each.trust is Trust.WEB for each in material.history):  # what was read is still before its eyes

@@ -6,6 +6,7 @@ from dataclasses import replace
 from memory.amounts import many
 from memory.audience import may_write_down
 from memory.block_log import open_block, save_change
+from memory.block_rows import archives_of
 from memory.blocks.finding import find_block, own_block, visible_blocks
 from memory.blocks.guard import decision_for, require_fits, require_yes
 from memory.blocks.making import create_block
@@ -17,7 +18,8 @@ from memory.containers import on_its_own_line
 from memory.database import Rows, Tx
 from memory.document import BlockDocument, Stamp
 from memory.errors import BlockRefused, Refused
-from memory.merging import write_seen
+from memory.merging import Archives, lines_changed, lines_now, shown_text, sight_of, write_seen
+from memory.runs import Sight
 from memory.schemas import outline
 
 
@@ -44,20 +46,40 @@ def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None 
 
 
 def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
-    """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away."""
-    return edit_text(
-        tx, author, label, Operation.OVERWRITE, lambda document: document.write(_spliced(document, first, last, text))
-    )
+    """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away.
+
+    The numbers are those of the version that the author was shown. Raises as `append_block`, and BlockChanged where
+    those lines do not stand there as they did.
+    """
+
+    def change(block: Block, document: BlockDocument) -> None:
+        _require_text(block)
+        shown = shown_text(document, sight(author, block, document), archives(tx, block))
+        document.write(_spliced(shown, document.text(), first, last, text))
+
+    return edit_block(tx, author, label, Operation.OVERWRITE, change)
 
 
-def _spliced(document: BlockDocument, first: int, last: int, text: str) -> str:
-    lines = document.text().splitlines(keepends=True)
-    if not 1 <= first <= last <= len(lines):
-        raise Refused(
-            f"lines {first} to {last} are not there: the block has {many(len(lines), 'line')}, counted from 1"
-        )
-    ends = "\n" if text and not text.endswith("\n") and lines[last - 1].endswith("\n") else ""
-    return "".join([*lines[: first - 1], text + ends, *lines[last:]])
+def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
+    seen, lines = shown.splitlines(), now.splitlines(keepends=True)
+    if not 1 <= first <= last <= len(seen):
+        raise Refused(f"lines {first} to {last} are not there: the block has {many(len(seen), 'line')}, counted from 1")
+    start = lines_now(seen, now.splitlines(), first, last)
+    if start is None:
+        raise lines_changed(now)
+    end = start + last - first + 1
+    ends = "\n" if text and not text.endswith("\n") and lines[end - 1].endswith("\n") else ""
+    return "".join([*lines[:start], text + ends, *lines[end:]])
+
+
+def sight(author: Author, block: Block, document: BlockDocument) -> Sight | None:
+    """What the author knows of a block; None: all there is."""
+    return sight_of(document, author.shown.get(block.id), author.writer, author.turn)
+
+
+def archives(rows: Rows, block: Block) -> Archives:
+    """What is kept of a block beside its document."""
+    return lambda: archives_of(rows, block.id)
 
 
 def edit_text(
@@ -66,11 +88,15 @@ def edit_text(
     """Make one change of a text. Raises as `append_block`, and Refused where the block is no text."""
 
     def work(block: Block, document: BlockDocument) -> None:
-        if not block.is_text:
-            raise Refused(f"block {block.address} has {outline(block.schema)}; {_INSTEAD}")
+        _require_text(block)
         change(document)
 
     return edit_block(tx, author, label, operation, work)
+
+
+def _require_text(block: Block) -> None:
+    if not block.is_text:
+        raise Refused(f"block {block.address} has {outline(block.schema)}; {_INSTEAD}")
 
 
 _INSTEAD = "name the field or section, or use set_field and add_item"
@@ -92,7 +118,8 @@ def edit_block(
     trust = min(block.trust, author.trust)
     if trust < block.trust:
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
-    return block._replace(content=text, trust=trust, updated_at=from_text(to_text(author.now)))
+    moment = from_text(to_text(author.now))
+    return block._replace(content=text, trust=trust, updated_at=moment, version=opened.document.version)
 
 
 def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:

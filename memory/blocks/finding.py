@@ -85,7 +85,8 @@ def _marks(values: Collection[object]) -> str:
 
 _LIVING = """
 SELECT b.id, b.agent_id, b.label, b.description, b.block_type, b.char_limit, b.permission, b.pinned, b.person_id,
-    b.audience, b.trust, b.profile, b.content, b.updated_at, s.permission AS given, a.name AS owner_name, b.schema
+    b.audience, b.trust, b.profile, b.content, b.updated_at, s.permission AS given, a.name AS owner_name, b.schema,
+    b.next_seq - 1 AS version
 FROM memory_blocks b
 LEFT JOIN shared_block_agents s ON s.block_id = b.id AND s.agent_id = ?
 LEFT JOIN agents a ON a.id = b.agent_id
@@ -117,7 +118,7 @@ _TRUST = {level.value: level for level in Trust}
 def _block(row: Row, agent: AgentId) -> Block:
     # In the order of _LIVING: to read by name takes twice the time, too.
     block, owner, label, description, kind, limit, own, pinned, about, *rest = row
-    audience, trust, profile, content, updated_at, given, owner_name, schema = rest
+    audience, trust, profile, content, updated_at, given, owner_name, schema, version = rest
     shared = owner not in (agent, CONSTELLATION_OWNER)
     return Block(
         id=block,
@@ -137,6 +138,7 @@ def _block(row: Row, agent: AgentId) -> Block:
         shared_from=(owner_name or owner) if shared else None,
         access=_access(_KINDS[kind], _LEVELS[own], given, shared=shared),
         schema=TEXT if schema == _PLAIN else parse_schema(schema),
+        version=version,
     )
 
 

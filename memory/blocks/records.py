@@ -81,6 +81,8 @@ class Block(NamedTuple):
     """Name of the agent that shares it with the asking one; None for an own block and the constellation's."""
     access: Permission
     schema: Schema = TEXT
+    version: int = 0
+    """The number of its newest change."""
 
     @property
     def is_text(self) -> bool:
@@ -117,3 +119,5 @@ class Author:
     policy: CheckpointPolicy = DEFAULT_POLICY
     permit: Permit | None = None
     """The yes under which the edit is made, where one is needed."""
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks that were shown to them: numbers of lines and items, and whole values, are about those."""

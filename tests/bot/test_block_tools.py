@@ -1,15 +1,23 @@
 """The operations of `context` beyond editing a text, called by a model in real turns."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from bot.policy import Caution
+from bot.models.base import Answer, Request
+from bot.policy import Approver, Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
+from memory import blocks
+from memory.audience import Scope, Trust
 from memory.block_shares import unshare_block
+from memory.blocks import Author
+from memory.changes import person_writer
 from memory.database import Tx
-from tests.bot.parts import ANN, HALL, ScriptedModel, call, direct, said, says
-from tests.bot.stage import Setting, running
+from memory.requests import Verdict
+from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, direct, results, said, says
+from tests.bot.stage import Service, Setting, running
 from tests.bot.test_tools import Scene, append, only
 
+HEARD = Scope(HALL.audience)
 NOTES = """
 [[agents]]
 name = "Ada"
@@ -153,3 +161,130 @@ async def test_a_private_turn_is_told_which_block_to_write_instead(tmp_path: Pat
         await scene.do(append("human", "Said in the hall."))
         text, ok = only(await scene.do(append("persona", "I know a secret."), place=direct(ANN, "guild")))
         assert (ok, text.endswith("write to human or scratchpad instead")) == (False, True)
+
+
+GROCERIES = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "list"
+description = "What to buy"
+content = "- milk\\n- eggs\\n- salt\\n"
+[[agents.blocks]]
+label = "days"
+description = "What the days were like"
+schema = { type = "composite", sections = [
+    { name = "diary" }, { name = "todo", schema = { type = "list" } },
+] }
+values = { diary = "Rain.", todo = ["a", "b", "c"] }
+[[agents.blocks]]
+label = "attic"
+description = "What lies away"
+type = "archival"
+content = "one\\ntwo\\nthree\\n"
+"""
+
+
+async def by_owner(service: Service, change: Callable[[Tx, Author], object]) -> None:
+    """The owner writes by hand, while the agent thinks."""
+
+    def work(tx: Tx) -> None:
+        (row,) = tx.all("SELECT id FROM agents WHERE name = 'Ada'")
+        change(tx, Author(row["id"], HEARD, person_writer(OLGA.id), Trust.OWNER, service.clock()))
+
+    await service.write(work)
+
+
+async def contents(service: Service) -> dict[str, str]:
+    rows = await service.rows("SELECT label, content FROM memory_blocks")
+    return {row["label"]: row["content"] for row in rows}
+
+
+async def test_numbers_and_values_are_about_what_the_model_was_shown(tmp_path: Path) -> None:
+    """The owner writes while the model thinks: the lines and items that it means are changed, nothing is wiped."""
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+
+        def write(tx: Tx, owner: Author) -> None:
+            blocks.write_block(tx, owner, "list", "- ham\n- milk\n- eggs\n- salt\n")
+            blocks.set_field(tx, owner, "days", "diary", "Rain. The dentist called.")
+            blocks.remove_item(tx, owner, "days", "todo", 1)
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(service, write)
+            return says(
+                "",
+                call(
+                    "context", "1", operation="edit_range", label="list", first_line=2, last_line=2, content="- 6 eggs"
+                ),
+                call("context", "2", operation="edit_range", label="list", first_line=3, last_line=3),
+                call("context", "3", operation="set_field", label="days", field="diary", value="Sun, then rain."),
+                call("context", "4", operation="remove_item", label="days", field="todo", item=2),
+                call("context", "5", operation="remove_item", label="days", field="todo", item=1),
+            )
+
+        service.model.replies.extend([thinks, says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        found, now = results(service.model.requests[-1])[-5:], await contents(service)
+    assert now["list"] == "- ham\n- milk\n- 6 eggs\n"
+    assert "The dentist called." in now["days"]
+    assert "## todo\n1. c\n" in now["days"]
+    assert [ok for _text, ok in found] == [True, True, True, True, False]
+    assert found[-1][0] == "block days: it changed since you read it, and nothing was done; its items are now:\n1. c\n"
+
+
+async def test_a_line_that_changed_is_told_and_can_then_be_changed_by_its_new_number(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(
+                service, lambda tx, owner: blocks.write_block(tx, owner, "list", "- ham\n- milk\n- 12 <block:x> eggs\n")
+            )
+            return says("", call("context", operation="edit_range", label="list", first_line=2, last_line=2))
+
+        again = call("context", operation="edit_range", label="list", first_line=3, last_line=3, content="- 6 eggs")
+        service.model.replies.extend([thinks, says("", again), says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        (first, second), now = results(service.model.requests[-1])[-2:], await contents(service)
+    assert first[0] == (
+        "block list: those lines changed since you read them, and nothing was done; they are now:\n"
+        "1: - ham\n2: - milk\n3: - 12 \\<block:x> eggs"
+    )
+    assert (first[1], second[1]) == (False, True)
+    assert now["list"] == "- ham\n- milk\n- 6 eggs\n"
+
+
+async def test_a_block_out_of_the_prompt_is_edited_by_what_a_result_showed_last(tmp_path: Path) -> None:
+    """What a look showed counts, then what the agent's own edit gave: it says how the block is then."""
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(service, lambda tx, owner: blocks.write_block(tx, owner, "attic", "zero\none\ntwo\nthree\n"))
+            return says("", call("context", "2", operation="edit_range", label="attic", first_line=1, last_line=1))
+
+        again = call("context", "3", operation="edit_range", label="attic", first_line=2, last_line=2)
+        look = call("context", "1", operation="viewport", label="attic", first_line=1)
+        service.model.replies.extend([says("", look), thinks, says("", again), says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        texts, now = results(service.model.requests[-1])[-3:], await contents(service)
+    assert texts[1][0].endswith("you see of it:\nzero\ntwo\nthree\n")
+    assert now["attic"] == "zero\nthree\n"
+
+
+async def test_an_approved_edit_is_about_what_was_shown_when_it_was_asked_for(tmp_path: Path) -> None:
+    rules = '[[agents.rules]]\nrule = "requires_consent"\ntool = "context"\n'
+    toml = GROCERIES.replace('name = "Ada"\n', f'name = "Ada"\n{rules}', 1)
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        edit = call("context", operation="edit_range", label="list", first_line=2, last_line=2)
+        service.model.replies.extend([says("", edit), says("I asked.")])
+        await service.heard(said("go on", 1, HALL, ANN))
+        await by_owner(
+            service, lambda tx, owner: blocks.write_block(tx, owner, "list", "- ham\n- milk\n- eggs\n- salt\n")
+        )
+        (asked,) = await service.column("SELECT id FROM permission_requests")
+        await service.approvals.answer(asked, Approver(OLGA.id), Verdict.ONCE)
+        await service.settled()
+        now = await contents(service)
+    assert now["list"] == "- ham\n- milk\n- salt\n"

@@ -217,7 +217,7 @@ async def test_undisturbed_it_is_thought_out_by_a_reader_alone(
     def travelled(*_arguments: object) -> None:
         raise AssertionError("Loro was made to travel")
 
-    monkeypatch.setattr("memory.block_history.past_of", noted)
+    monkeypatch.setattr("memory.past.past_of", noted)
     monkeypatch.setattr(BlockDocument, "held_at", travelled)
     async with interrupted(tmp_path, setup, lambda _tx: None) as remembering:
         async with remembering.constellations.use(remembering.house) as database:

@@ -70,7 +70,7 @@ EXEMPT = {
     # a run and its undoing at every statement.
     "dreams.model": "asks what to make of entries",
     "dreams.store": "does what was thought out",
-    "expansion.keep": "keeps what a model made of something saved; `tests/service/test_dreams.py` kills the service there",
+    "expansion.keep": "keeps what a model made of something saved; killed in `tests/service/test_dreams.py`",
     "evaluations.keep": "keeps how a talk went; one that was lost is judged again",
     "dreams.refuse": "notes that a run's own checks refused it",
     "dreams.retain": "forgets what was retired ninety days ago",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.changes import Change, Deed, Note, Splice, Step, Writer, played
 from memory.errors import BlockCorrupt
-from memory.runs import Run
+from memory.runs import Run, Sight
 from memory.weave import Plan, Weave
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -170,7 +170,7 @@ def test_a_merge_does_what_was_wanted_and_keeps_what_came_meanwhile(
     weave, model = Weave(0, text, steps), Model(text, steps)
     before = weave.text(seen)
     runs = script(before, mine)
-    merged = after(weave.merged(seen, runs), weave.text())
+    merged = after(weave.merged(Sight(seen), runs), weave.text())
     wanted = "".join(run.text for run in runs if run.stands)
     if seen == len(steps):
         assert merged == wanted
@@ -291,7 +291,7 @@ def test_what_others_removed_already_is_told() -> None:
 
 def test_text_at_the_end_by_two_comes_in_the_order_of_writing() -> None:
     weave = Weave(0, "a\n", [step(1, (2, 0, "b\n"))])
-    assert after(weave.merged(0, script("a\n", [(2, 0, "c\n")])), weave.text()) == "a\nb\nc\n"
+    assert after(weave.merged(Sight(0), script("a\n", [(2, 0, "c\n")])), weave.text()) == "a\nb\nc\n"
 
 
 @pytest.mark.parametrize("bad", [(9, 0, "x"), (0, 9, ""), (2, 3, "")])
