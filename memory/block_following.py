@@ -23,12 +23,12 @@ from memory.blocks import Block
 from memory.blocks.finding import block_by_id
 from memory.changes import SYSTEM, Change, Deed, Note, Stamp, played
 from memory.clock import to_text
-from memory.containers import drop_entries
 from memory.database import Rows, Tx
 from memory.document import BlockDocument
 from memory.errors import BlockCorrupt, BlockRefused, Refused, StoreError
 from memory.fulltext import content_words
 from memory.ids import AgentId, BlockId, TurnId
+from memory.log_entries import drop_entries
 from memory.messages import Message
 from memory.parts import LOST
 from memory.past import Past

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from loro import LoroDoc, LoroMap, LoroText
 
-from memory.clock import to_text
 from memory.errors import BlockRefused, Refused
+from memory.log_entries import add_entry
 from memory.part_items import alike
 from memory.parts import LOST, Amends, Held
 from memory.schemas import (
@@ -239,27 +239,6 @@ def add(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> Non
         add_entry(loro, target, value, at, by)
     else:
         add_item(loro, target, value)
-
-
-def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
-    """Add an entry to a log, whose oldest then go."""
-    shape = target.shape
-    if not isinstance(shape, LogSchema):
-        raise Refused(f"this is a {shape.type}, not a log")
-    kept = checked_item(shape.fields, value, "the log")
-    entry = {"at": to_text(at), "by": by} | (kept if isinstance(kept, dict) else {"text": kept})
-    log = loro.get_list(target.name)
-    log.push(entry)
-    if len(log) > shape.max_entries:
-        log.delete(0, len(log) - shape.max_entries)
-
-
-def drop_entries(loro: LoroDoc, target: Target, gone: Callable[[Mapping[str, Any]], bool]) -> None:
-    """Take entries out of a log: for what is to be forgotten. By others they stay as they are."""
-    log = loro.get_list(target.name)
-    entries: Any = log.get_deep_value()
-    for place in reversed([place for place, entry in enumerate(entries) if gone(entry)]):
-        log.delete(place, 1)
 
 
 def add_item(loro: LoroDoc, target: Target, value: Any) -> None:

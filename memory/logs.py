@@ -18,6 +18,7 @@ from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permiss
 from memory.database import Tx
 from memory.document import SYSTEM, BlockDocument
 from memory.ids import AgentId, TurnId
+from memory.log_entries import add_entry
 from memory.schemas import Field, FieldType, LogSchema
 from memory.templates import described
 
@@ -85,7 +86,7 @@ def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str,
     def add(found: Block, document: BlockDocument) -> None:
         target = containers.target_of(found.schema, "")
         for entry in added:
-            document.change(partial(containers.add_entry, target=target, value=dict(entry), at=now, by=SYSTEM))
+            document.change(partial(add_entry, target=target, value=dict(entry), at=now, by=SYSTEM))
 
     author = Author(logged.agent, Scope(logged.audience), SYSTEM, Trust.SYSTEM, now, logged.turn, policy=logged.policy)
     return edit_block(tx, author, name, Operation.APPEND, add)

@@ -28,7 +28,7 @@ ONLY_IN = {
     "aiosqlite": ("memory/database.py",),
     "sqlite3": ("memory/database.py",),
     "pysqlite3": ("memory/database.py",),
-    "loro": ("memory/document.py", "memory/containers.py"),
+    "loro": ("memory/document.py", "memory/containers.py", "memory/log_entries.py"),
     "onnxruntime": ("memory/embedding/",),
     "numpy": ("memory/embedding/",),
     "openai": ("bot/models/",),
