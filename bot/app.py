@@ -241,7 +241,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         Remembering(*store, people, clock, kit.checkpoints),
         Costs(*store, people, clock),
         Granting(*store, people, clock, kit.tools),
-        Archive(*store, people, clock, ground.embedding.meaning),
+        Archive(*store, people, clock, ground.embedding.understood),
         Outbox(*store, people, approvals.resume),
         schedule := open_schedule(config, approvals, clock, router.resume),
         Coordinating(*store, people, clock),
@@ -267,7 +267,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
 def _desk(ground: _Ground, halt: Halt, kit: Kit) -> Desk:
     desk = Desk(ground.constellations, ground.house, ground.config.model.default, ground.clock)
     desk.standings, desk.unset = ground.thinking.standings, ground.config.unset()
-    desk.embedding, desk.meaning = ground.embedding.words, ground.embedding.meaning
+    desk.embedding, desk.understood = ground.embedding.words, ground.embedding.understood
     desk.halted, desk.unstored = lambda: halt.since, halt.router.unstored.words
     desk.toolset, desk.mcp = kit.tools, ground.mcp.states
     return desk

@@ -14,6 +14,7 @@ import structlog
 
 from bot.config import Config
 from bot.secrets import Redactor
+from bot.turns.kit import Understood
 from memory import database, vectors
 from memory.amounts import many
 from memory.constellation import Constellations
@@ -85,8 +86,15 @@ class Embedding:
 
     async def meaning(self, text: str) -> Nearness | None:
         """What finds rows of like meaning to a text; None without an embedder, and when it takes too long."""
-        asked = await self.questions.ask(text)
-        return None if asked.embedding is None else Meaning(asked.model, *asked.embedding)
+        return (await self.understood(text)).meaning
+
+    async def understood(self, text: str, seconds: float | None = None) -> Understood:
+        """The same within so many seconds, or the usual few tenths; and without it why there is none."""
+        asked = await self.questions.ask(text, seconds)
+        if asked.embedding is not None:
+            return Understood(Meaning(asked.model, *asked.embedding))
+        why = self.unusable.partition(";")[0] or asked.reason
+        return Understood(None, self.redact(why) if text.strip() else "")
 
     def words(self, rows: Rows) -> str:
         """How it stands, for a person."""

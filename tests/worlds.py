@@ -30,6 +30,7 @@ from bot.models.base import Model
 from bot.passes.background import Background
 from bot.passes.summarising import Summarising
 from bot.policy import Approver
+from bot.turns.kit import Understood
 from memory import agents, archival, graph, presence, vectors
 from memory.agents import Agent
 from memory.audience import Scope
@@ -311,7 +312,7 @@ class Run:
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
                 where.append(repr(as_dict(row)))
         desk = Desk(self.service.constellations, self.service.house, "scripted:one", self.service.clock)
-        desk.meaning = self.meaning
+        desk.understood = self._understood
         self.seen.elsewhere.append(repr((await desk.status()).agents))
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
             scope = self.identities.heard_by(place).scope
@@ -321,6 +322,9 @@ class Run:
             links = await self.service.read(functools.partial(self._links, scope=scope))
             tidied = "" if asker.is_owner else await dreams.report(asker)  # the owner is told how much else there was
             self._where(place).append(f"{place.id}: {found!r} {blocks!r} {tidied!r} {links!r}")
+
+    async def _understood(self, text: str) -> Understood:
+        return Understood(await self.meaning(text))
 
     def _links(self, rows: Rows, scope: Scope) -> list[list[Triple]]:
         """Where words lead in the graph of every agent."""

@@ -1,6 +1,8 @@
 """Asking the process that holds the data folder, or doing the work here when none does."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 
 from bot.broker import Broker
@@ -26,6 +28,7 @@ from bot.desks.summaries import open_summaries
 from bot.desks.undelivered import Outbox
 from bot.desks.why import Why
 from bot.dreams.desk import open_dreams
+from bot.embedding import open_embedding
 from bot.errors import UserError
 from bot.houses import open_house
 from bot.notices import Notices
@@ -40,6 +43,8 @@ from memory.errors import FolderLocked
 from memory.folder import DataFolder
 from memory.ids import PersonId
 from sources.terminal import PERSON, PLACE, SOURCE
+
+_MEANING_SECONDS = 3.0  # for a question; it may have to load the model first, which a service has done long ago
 
 
 async def ask(config: Config, operation: str, within: float | None = ANSWER_SECONDS, **arguments: Any) -> Any:
@@ -63,11 +68,13 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
     """Do it here, holding the folder. Raises FolderLocked when somebody else holds it."""
     with folder.lock():
         async with (
+            AsyncExitStack() as stack,
             Constellations.open(folder.path, utc_now) as constellations,
             open_models(config, utc_now) as thinking,
         ):
             _require_house(config, constellations)
             house, answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
+            embedding = await stack.enter_async_context(open_embedding(config, constellations, house))
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             steering = await open_steering(config, approvals, answering)
             schedule = open_schedule(config, approvals, utc_now)
@@ -85,7 +92,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 await open_budgeting(approvals, kept, at_start=False),
                 Remembering(*store, utc_now, config.memory.checkpoints()),
                 Costs(*store, utc_now),
-                Archive(*store, utc_now),
+                Archive(*store, utc_now, functools.partial(embedding.understood, seconds=_MEANING_SECONDS)),
                 Granting(*store, utc_now, tools),
                 Why(*store, utc_now),
                 Outbox(*store, lambda: None),

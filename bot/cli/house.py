@@ -6,8 +6,9 @@ import typer
 
 from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
-from bot.cli.printing import print_found, print_listed
+from bot.cli.printing import print_data, print_found, print_lines, print_rows
 from bot.config import Config
+from bot.desks.archive import words_alone_text
 from bot.desks.remembering_text import widened_text
 
 AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it every agent's.")]
@@ -121,8 +122,12 @@ def add_search(app: typer.Typer, administer: Administer) -> None:
 async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
     found = await ask(config, "search", **arguments)
     where = ", ".join(f"{count} {domain}" for domain, count in found["searched"].items())
-    shown = found["hits"] if as_json else [_shown(hit) for hit in found["hits"]]
-    print_listed(shown, as_json=as_json, empty=f"Nothing was found. Searched: {where}.")
+    if as_json:
+        print_data(found)
+        return
+    print_rows([_shown(hit) for hit in found["hits"]], empty=f"Nothing was found. Searched: {where}.")
+    if why := words_alone_text(found["words_alone"]):
+        print_lines([why])
 
 
 def _shown(hit: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from bot import policy
@@ -14,7 +14,7 @@ from bot.policy import Action, Approver, Change, Held, People
 from bot.quoting import estimate_tokens
 from bot.tools.found import beside_data, why_data, why_found
 from bot.turns.context import readers, render_block
-from bot.turns.kit import words_alone
+from bot.turns.kit import Understood, not_understood
 from memory import agents, archival, blocks, turns
 from memory.agents import Agent
 from memory.amounts import many
@@ -29,9 +29,10 @@ from memory.errors import EntryNotFound, Refused
 from memory.faults import commit_point
 from memory.following import forget_words
 from memory.ids import AgentId, ConstellationId, EntryId, PersonId
-from memory.search import DOMAINS, Domain, Hit, Nearness, Query, Results, search
+from memory.search import DOMAINS, Domain, Hit, Query, Results, search
 from memory.widening import require_widening_entry, widen_entry
 from sources.terminal import PERSON
+from sources.text import one_line
 
 T = TypeVar("T")
 
@@ -72,7 +73,7 @@ class Archive:
     house: ConstellationId
     people: People
     clock: Clock
-    meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
+    understood: Callable[[str], Awaitable[Understood]] = not_understood
 
     async def latest(self, asker: Asker, agent: str = "", limit: int = 20) -> list[Entry]:
         """The newest entries that the asker may know, of an agent or of all. Raises UserError."""
@@ -90,9 +91,9 @@ class Archive:
         """One entry, by its label or id. Raises UserError."""
         return await self._read(lambda rows: _entry(rows, agent, label, asker.scope))
 
-    async def find(self, asker: Asker, text: str, agent: str = "", limit: int = 8) -> list[Hit]:
+    async def find(self, asker: Asker, text: str, agent: str = "", limit: int = 8) -> Results:
         """The entries that fit a text best, as far as the asker may know them. Raises UserError."""
-        return (await self.search(asker, text, agent, limit, frozenset({"archival"}))).hits
+        return await self.search(asker, text, agent, limit, frozenset({"archival"}))
 
     async def search(
         self, asker: Asker, text: str, agent: str = "", limit: int = 8, domains: frozenset[Domain] = DOMAINS
@@ -101,13 +102,13 @@ class Archive:
 
         Raises UserError.
         """
-        meaning = await self.meaning(text)
+        asked = await self.understood(text)
 
         def look(rows: Rows) -> Results:
             of = _asked(rows, agent)[0].id if agent else None
-            return search(rows, Query(text, of, domains, of, limit=limit, meaning=meaning), asker.scope)
+            return search(rows, Query(text, of, domains, of, limit=limit, meaning=asked.meaning), asker.scope)
 
-        return await self._read(look)
+        return replace(await self._read(look), words_alone=asked.why)
 
     async def add(self, asker: Asker, trust: Trust, new: New) -> Entry:
         """Store an entry, as words of the asker, for those who hear answers to them alone. Raises UserError."""
@@ -233,7 +234,8 @@ class Archive:
     async def owner_search(self, text: str, agent: str = "", limit: int = 8) -> dict[str, Any]:
         """Look for words in all that the owner may read: the hits, and without any how much was searched."""
         found = await self.search(_OWNER_ASKER, text, agent, max(1, min(limit, 100)))
-        return {"hits": [hit_data(hit) for hit in found.hits], "searched": dict(found.seen)}
+        hits = [hit_data(hit) for hit in found.hits]
+        return {"hits": hits, "searched": dict(found.seen), "words_alone": found.words_alone}
 
 
 def _widened(rows: Rows, entry: Entry, to: Audience, scope: Scope, *, done: bool) -> dict[str, Any]:
@@ -275,6 +277,11 @@ def hit_data(hit: Hit) -> dict[str, Any]:
     found = {"kind": hit.kind, "id": hit.id, "label": hit.label or "", "text": hit.text, "by": hit.speaker or ""}
     found |= {"audience": hit.audience, "when": to_text(hit.when), "why": why_found(hit)}
     return {**found, **why_data(hit), "before": beside_data(hit.before), "after": beside_data(hit.after)}
+
+
+def words_alone_text(why: str) -> str:
+    """That a search went without meaning, as one short line; empty when it did not."""
+    return f"Searched by words alone: {one_line(why, 120)}." if why else ""
 
 
 def shown_lines(shown: list[Shown]) -> list[str]:

@@ -8,7 +8,7 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.desks.archive import Archive, New, shown_lines
+from bot.desks.archive import Archive, New, shown_lines, words_alone_text
 from bot.desks.desk import Asker
 from bot.desks.remembering import Asking
 from bot.desks.remembering_text import widened_text
@@ -17,7 +17,7 @@ from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import LONGEST, hear_form
 from memory.archival import Entry
 from memory.audience import Scope
-from memory.search import Hit
+from memory.search import Hit, Results
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
 from sources.discord.reading import author_of
@@ -67,8 +67,10 @@ def _list(archive: Archive, settings: DiscordSettings) -> Command:
 
 def _search(archive: Archive, settings: DiscordSettings) -> Command:
     async def words(asker: Asker, text: str, limit: int) -> str:
-        lines = [f"- {hit_line(hit)}" for hit in await archive.find(asker, text, limit=limit)]
-        return "\n".join(lines) or "Nothing that is stored and that you may know here has to do with that."
+        found = await archive.find(asker, text, limit=limit)
+        lines = [f"- {hit_line(hit)}" for hit in found.hits]
+        nothing = "Nothing that is stored and that you may know here has to do with that."
+        return "\n".join([*(lines or [nothing]), *how_searched(found)])
 
     @app_commands.command(name="search", description="Entries that have to do with something, the best first")
     @app_commands.describe(text="Words, or what it is about", limit="How many")
@@ -82,6 +84,12 @@ def _search(archive: Archive, settings: DiscordSettings) -> Command:
             await answer(interaction, found, file_name="archival.md")
 
     return command
+
+
+def how_searched(found: Results) -> list[str]:
+    """A small line on a search that went by words alone."""
+    why = words_alone_text(found.words_alone)
+    return [f"-# {_escape(why)}"] if why else []
 
 
 def hit_line(hit: Hit) -> str:

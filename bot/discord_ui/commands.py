@@ -12,6 +12,7 @@ from discord import app_commands
 from bot import policy
 from bot.desks.desk import Desk, ServiceStatus
 from bot.discord_ui.answering import Interaction, answer, answer_now, defer, suggests, tell
+from bot.discord_ui.archive import how_searched
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.house import agent_line
 from bot.errors import UserError
@@ -121,10 +122,9 @@ def status_text(status: ServiceStatus) -> str:
 
 def results_text(results: Results) -> str:
     """Hits as quotations."""
-    if not results.hits:
-        where = ", ".join(f"{results.seen.get(domain, 0)} {domain}" for domain in results.searched)
-        return f"Nothing was found. I searched what you may know: {where}."
-    return "\n".join(map(_quoted, results.hits))
+    where = ", ".join(f"{results.seen.get(domain, 0)} {domain}" for domain in results.searched)
+    lines = [*map(_quoted, results.hits)] or [f"Nothing was found. I searched what you may know: {where}."]
+    return "\n".join([*lines, *how_searched(results)])
 
 
 def _quoted(hit: Hit) -> str:

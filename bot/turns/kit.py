@@ -48,6 +48,19 @@ async def words_alone(_text: str) -> Nearness | None:
     return None
 
 
+@dataclass(frozen=True)
+class Understood:
+    """What finds rows of like meaning to a text; or, without, why words alone decide."""
+
+    meaning: Nearness | None = None
+    why: str = ""
+
+
+async def not_understood(_text: str) -> Understood:
+    """Rows are found by words, and nobody expected more."""
+    return Understood()
+
+
 def anything_fits(_source: str, _text: str) -> str:
     """Where a file can hold what is long."""
     return ""

@@ -170,3 +170,5 @@ class Results:
     hits: list[Hit]
     searched: tuple[Domain, ...]
     seen: Mapping[Domain, int]
+    words_alone: str = ""
+    """Why meaning did not count, for whoever asked; empty when it did."""

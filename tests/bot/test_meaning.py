@@ -1,6 +1,7 @@
 """Rows are found by what they mean, by every door that looks for something, with the packaged embedder."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.app import App, build
-from bot.config import load_config
+from bot.cli.asking import ask
+from bot.config import Config, load_config
 from bot.desks.desk import Asker
 from bot.turns.recalling import recalled
 from memory import messages, turns
@@ -20,6 +22,7 @@ from memory.embedding import missing
 from memory.ids import TurnId
 from sources.terminal import PERSON
 from tests.bot.stage import until
+from tests.memory.embedding_server import serving
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
 KEPT = "remember that my doctor is in Elm Street"
@@ -74,6 +77,29 @@ async def test_a_word_of_like_meaning_finds_what_was_kept(tmp_path: Path) -> Non
         assert "Elm Street" in str(hit)
     async with service(tmp_path, "none") as app:
         assert not (await app.desks.desk.search(asker, ASKED)).hits
+
+
+async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(tmp_path: Path) -> None:
+    async with service(tmp_path, "packaged") as app:
+        await say(app, KEPT)
+        await embedded(app)
+
+    def config(model: str, **more: str) -> Config:
+        return load_config({"CARINA_HOME": str(tmp_path / "data"), "EMBEDDING_MODEL": model, **more}, tmp_path)
+
+    found = await ask(config("packaged"), "search", text=ASKED)
+    assert "Elm Street" in str(found["hits"][0])
+    assert found["words_alone"] == ""
+    off = await ask(config("none"), "search", text=ASKED)
+    assert (off["hits"], off["words_alone"]) == ([], "switched off by EMBEDDING_MODEL")
+    async with serving() as embeddings:
+        hanging = config("openai:small", EMBEDDING_BASE_URL=embeddings.url, EMBEDDING_API_KEY="k")
+        embeddings.usual = None
+        began = time.monotonic()
+        found = await ask(hanging, "search", text="doctor")
+        assert time.monotonic() - began < 10
+        assert any("Elm Street" in hit["text"] for hit in found["hits"])
+        assert found["words_alone"] == "the embedder took more than 3 s"
 
 
 async def test_what_comes_to_mind_is_found_by_meaning_too(tmp_path: Path) -> None:
