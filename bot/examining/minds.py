@@ -15,6 +15,7 @@ from memory.embedding import EmbedderMissing, EmbeddingError, dimension_of, make
 from sources.finding import Finding, State
 
 _SECONDS = 40.0
+_EMBEDDER_SECONDS = 10.0  # a search waits for it a few tenths, the background a minute
 _ASKED = Request("Answer with one word.", (UserMessage("Are you there?"),), max_tokens=64)
 
 
@@ -61,7 +62,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
     if embedder is None:
         return Finding("embedder", State.UNSET, "switched off; searching goes by words alone")
     try:
-        (made,) = await embedder.embed(["The dentist is on Elm Street."], _SECONDS)
+        (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:
         remedy = "see EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then words alone are searched"
         return Finding("embedder", State.PROBLEM, redact(str(error)), remedy)

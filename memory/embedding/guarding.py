@@ -16,21 +16,30 @@ from memory.embedding.base import (
 
 FIRST_REST, LONGEST_REST = 5.0, 600.0
 """Seconds after a failure in which nobody asks; each further one in a row doubles them."""
+LONG = 5.0
+"""Seconds without an answer that are worth a word."""
 
 
 @dataclass(frozen=True)
 class Health:
-    """`reason` is why the last call failed, empty when it did not; `asked` whether there was any."""
+    """`reason` is why the last call failed, empty when it did not; `asked` whether any came to an end.
+
+    `waited` is for how many seconds the oldest call that still runs has had no answer, 0 without one.
+    """
 
     asked: bool = False
     reason: str = ""
     rests: float = 0.0
+    waited: float = 0.0
 
     @property
     def words(self) -> str:
         """For a person."""
+        if self.waited >= LONG and not self.reason:
+            before = "worked before" if self.asked else "asked for the first time"
+            return f"no answer for {self.waited:.0f} s ({before})"
         if not self.asked:
-            return "not asked yet"
+            return "being asked" if self.waited else "not asked yet"
         if not self.reason:
             return "working"
         return f"failing: {self.reason}" + (f"; asked again in {self.rests:.0f} s" if self.rests else "")
@@ -51,6 +60,8 @@ class GuardedEmbedder:
         self._health = Health()
         self._failures = 0
         self._closed_until = 0.0
+        self._began: list[float] = []
+        """When the calls that still run were made."""
 
     @property
     def name(self) -> str:
@@ -68,12 +79,15 @@ class GuardedEmbedder:
     @property
     def health(self) -> Health:
         """How it stands at this moment."""
-        return Health(self._health.asked, self._health.reason, self.rests)
+        waited = self._clock() - min(self._began) if self._began else 0.0
+        return Health(self._health.asked, self._health.reason, self.rests, waited)
 
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`; raises EmbedderBusy without asking while the embedder is left alone."""
         if rests := self.rests:
             raise EmbedderBusy(f"{self._health.reason} (not asked for {rests:.0f} s)", rests)
+        began = self._clock()
+        self._began.append(began)
         try:
             found = await self._embedder.embed(texts, seconds)
         except TextRefused:
@@ -81,6 +95,8 @@ class GuardedEmbedder:
         except EmbeddingError as error:
             self._failed(error)
             raise
+        finally:
+            self._began.remove(began)
         self._failures = 0
         self._note(Health(asked=True))
         return found

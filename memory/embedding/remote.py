@@ -28,6 +28,11 @@ TRIES = 3
 _PAUSE = 0.5  # seconds before the second try, twice as long before the third
 _MOST_BYTES = 32 * 1024 * 1024  # of one answer
 _SHOWN = 200  # characters of what a server says about an error
+_SETTINGS = {  # what is probably wrong when a server refuses
+    401: "EMBEDDING_API_KEY",
+    403: "EMBEDDING_API_KEY",
+    404: "EMBEDDING_MODEL and EMBEDDING_BASE_URL",
+}
 _OF_THE_TEXT = {400, 413, 422}
 
 
@@ -167,9 +172,9 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 def _refusal(name: str, status: int, headers: Mapping[str, str], raw: bytes) -> Exception:
     said = " ".join(raw[: 4 * _SHOWN].decode("utf-8", "replace").split())[:_SHOWN]
+    if status in _SETTINGS:
+        return EmbedderRefused(f"{name} answered HTTP {status} (see {_SETTINGS[status]}): {said}")
     text = f"{name} answered HTTP {status}: {said}"
-    if status in (401, 403, 404):
-        return EmbedderRefused(text)
     if status in _OF_THE_TEXT:
         return TextRefused(text)
     if status in (408, 425, 429) or status >= 500:

@@ -1,5 +1,6 @@
 """What the doctor makes of what a running service says, and of a disk, files and backups."""
 
+import asyncio
 import shutil
 from collections import namedtuple
 from datetime import timedelta
@@ -11,6 +12,7 @@ import pytest
 from bot.config import load_config
 from bot.examining import ground
 from bot.examining.ground import examine_backups, examine_databases, examine_folder
+from bot.examining.minds import examine_embedder
 from bot.examining.service import examine_approvals, examine_service
 from memory import backups
 from memory.clock import utc_now
@@ -19,6 +21,7 @@ from memory.distances import Distances
 from memory.folder import DataFolder
 from sources.finding import Finding, State
 from tests.bot.parts import NOON
+from tests.memory.embedding_server import serving
 
 SOUND: dict[str, Any] = {
     **dict.fromkeys(("halted", "unstored"), ""),
@@ -53,6 +56,15 @@ def test_what_to_look_at(more: dict[str, Any], about: str, state: State, words: 
     (found,) = examine_service(SOUND | more)
     assert (found.about, found.state, found.words) == (about, state, words)
     assert found.remedy
+
+
+async def test_an_embedder_that_hangs_is_given_up_soon(tmp_path: Path) -> None:
+    async with serving() as embeddings:
+        embeddings.usual = None
+        own = {"EMBEDDING_MODEL": "openai:small", "EMBEDDING_BASE_URL": embeddings.url, "EMBEDDING_API_KEY": "k"}
+        async with asyncio.timeout(15):
+            found = await examine_embedder(load_config(own, tmp_path), str)
+    assert (found.state, found.words) == (State.PROBLEM, "openai:small gave no answer in 10 s")
 
 
 ADMINS = '[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'

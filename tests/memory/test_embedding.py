@@ -272,10 +272,15 @@ async def test_a_server_that_wants_a_long_rest_is_not_asked_again(server: Embedd
     assert (caught.value.after, len(server.asked)) == (60.0, 1)
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-async def test_a_refusal_is_not_repeated(server: EmbeddingServer, status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "setting"),
+    [(401, "EMBEDDING_API_KEY"), (403, "EMBEDDING_API_KEY"), (404, "EMBEDDING_MODEL and EMBEDDING_BASE_URL")],
+)
+async def test_a_refusal_is_not_repeated_and_names_the_setting(
+    server: EmbeddingServer, status: int, setting: str
+) -> None:
     server.script = [saying("no", status)]
-    with pytest.raises(EmbedderRefused):
+    with pytest.raises(EmbedderRefused, match=rf"HTTP {status} \(see {setting}\): no"):
         await ask(Choice("openai:small", server.url), "a")
     assert len(server.asked) == 1
 
@@ -376,6 +381,34 @@ async def test_after_a_failure_nobody_asks_for_a_while_and_twice_as_long_after_a
     assert len(await guarded.embed(["a"], 1)) == 1
     assert (inner.calls, guarded.health.words) == (3, "working")
     assert heard == [Health(True, "down"), Health(True)]
+
+
+async def test_a_call_that_has_no_answer_yet_is_told() -> None:
+    now, hangs = [0.0], asyncio.Event()
+
+    class Hanging(Scripted):
+        async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
+            await hangs.wait()
+            return await super().embed(texts, seconds)
+
+    guarded = GuardedEmbedder(Hanging(), clock=lambda: now[0])
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(guarded.embed(["a"], 60))
+        await asyncio.sleep(0)
+        now[0] = 1.0
+        assert guarded.health.words == "being asked"
+        now[0] = 20.0
+        assert guarded.health.words == "no answer for 20 s (asked for the first time)"
+        hangs.set()
+    assert guarded.health.words == "working"
+    hangs.clear()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(guarded.embed(["a"], 60))
+        await asyncio.sleep(0)
+        now[0] = 27.0
+        assert guarded.health.words == "no answer for 7 s (worked before)"
+        hangs.set()
+    assert guarded.health.words == "working"
 
 
 async def test_a_server_is_left_alone_as_long_as_it_asks_and_a_refusal_longest() -> None:

@@ -129,7 +129,7 @@ async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
         _, out, _ = await run("search", "stork")
         assert out.splitlines()[-1] == "Searched by words alone: switched off by EMBEDDING_MODEL."
         told = await t.ana.command("search", {"text": "stork"}, t.general)
-        assert told.text.endswith("\n-# Searched by words alone: switched off by EMBEDDING\\_MODEL.")
+        assert told.text.endswith("\n-# Searched by words alone: switched off by EMBEDDING_MODEL.")
         listed = await t.ana.command("archival search", {"text": "stork"}, t.general)
         assert listed.text.splitlines()[-1].startswith("-# Searched by words alone: ")
         _, out, _ = await run("search", SECRET)
