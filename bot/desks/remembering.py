@@ -118,7 +118,7 @@ class Remembering:
 
         def read(rows: Rows) -> dict[str, Any]:
             named, past = named_past(rows, asking.scope, name)
-            names = writer_names(rows, past, asking.scope)
+            names = writer_names(rows, past, asking.scope, asking.who, self.people)
             steps = [step for step in past.steps if before is None or step.change.seq < before]
             text, data = played(past.text, steps[:-limit]), []
             for step in steps[-limit:]:
@@ -145,7 +145,7 @@ class Remembering:
 
         def read(rows: Rows) -> dict[str, Any]:
             named, past = named_past(rows, asking.scope, name)
-            names = writer_names(rows, past, asking.scope)
+            names = writer_names(rows, past, asking.scope, asking.who, self.people)
             parts = [piece_data(piece, names) for piece in past.weave.blame()]
             return {"block": named.name, "parts": parts, "versions": past.range}
 
@@ -156,7 +156,7 @@ class Remembering:
 
         def read(rows: Rows) -> dict[str, str]:
             _named, past = named_past(rows, asking.scope, name)
-            names = writer_names(rows, past, asking.scope)
+            names = writer_names(rows, past, asking.scope, asking.who, self.people)
             return {step.change.writer: names[step.change.writer] for step in past.steps}
 
         return await self._read(read)
@@ -205,7 +205,8 @@ class Remembering:
             block = named.block.id
             same = block == replayed and version_of(tx, block) == known.version
             past = known if same else past_of_block(tx, block)
-            writer = writer_called(writer_names(tx, past, asking.scope), past, whose)
+            names = writer_names(tx, past, asking.scope, asking.who, self.people)
+            writer = writer_called(names, past, whose, self.people)
             return block_history.revert(edit, past, writer, version_before(past, since, self.clock()), whose)
 
         return await self._done(asking, name, change)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.errors import UserError
+from bot.policy import Approver, People
 from memory import agents, blocks
 from memory.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
 from memory.block_history import past_of_block
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.called import person_called, place_called
-from memory.changes import SYSTEM, Writer, agent_writer
+from memory.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.database import Rows
 from memory.document import UnsoundBlob
 from memory.ids import BlockId, PersonId
@@ -110,25 +111,33 @@ def damage_told() -> Iterator[None]:
         ) from error
 
 
-def writer_names(rows: Rows, past: Past, scope: Scope) -> dict[Writer, str]:
-    """How the writers of a block are called: agents and persons by name where it is known, jobs as jobs."""
+def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
+    """How the writers of a block are called for who asks: agents and persons by name where one is known, jobs as jobs.
+
+    Of somebody who never spoke here the name is known to themselves alone; the owner is called so.
+    """
     names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
     for writer in {step.change.writer for step in past.steps} - set(names):
         kind, _, identifier = writer.partition(":")
-        names[writer] = _person(rows, identifier, scope) if kind == "person" else writer
+        names[writer] = _person(rows, identifier, scope, who, people) if kind == "person" else writer
     return {**names, SYSTEM: "the system"}
 
 
-def _person(rows: Rows, identifier: str, scope: Scope) -> str:
-    if identifier.startswith("terminal:"):
+def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: People) -> str:
+    person = PersonId(identifier)
+    if person.startswith("terminal:"):
         return "the owner"
-    return person_called(rows, PersonId(identifier), scope) or identifier
+    own = who.name if person in people.selves(who.person) else ""
+    return person_called(rows, person, scope) or own or ("the owner" if person in people.owner else person)
 
 
-def writer_called(names: dict[Writer, str], past: Past, called: str) -> Writer:
-    """The writer of a block that somebody means, by name or id. Raises UserError."""
+def writer_called(names: dict[Writer, str], past: Past, called: str, people: People) -> Writer:
+    """The writer of a block that somebody means, by name or id; the owner also as "owner". Raises UserError."""
     writers = list(dict.fromkeys(step.change.writer for step in past.steps))
     wanted = called.strip().casefold().removeprefix("the ")
+    owners = [writer for writer in writers if writer in map(person_writer, people.owner)]
+    if wanted == "owner" and len(owners) == 1:
+        return owners[0]
     for fits in (lambda each: each, lambda each: names[each].removeprefix("the "), lambda each: each.partition(":")[2]):
         found = [writer for writer in writers if fits(writer).casefold() == wanted]
         if len(found) == 1:
