@@ -30,7 +30,8 @@ _SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before
 _HELP = """**Talk to me** by mentioning me, answering one of my messages, or in a direct message.
 I remember what you tell me. What you say in a direct message stays there: I never use it where others can read.
 `/search` finds what was said or stored, as far as you may know it.
-`/memory list` shows what I keep in mind here; `show`, `history`, `diff`, `rollback`, `revert` and `edit` are there too.
+`/memory list` shows what I keep in mind here; `show`, `history`, `diff`, `blame`, `rollback`, `undo`, `revert` and
+`edit` are there too.
 `/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
 `/archival list` shows what I keep for the long term; `search`, `show`, `add` and `delete` are there too.
 `/facts list` shows what I learned from what people say; `add`, `confirm`, `correct` and `forget` are there too.

@@ -15,7 +15,7 @@ from discord import app_commands
 
 from bot.desks.desk import Desk
 from bot.desks.remembering import Asking, Remembering
-from bot.desks.remembering_text import diff_text, done_text, history_text, shares_text, widened_text
+from bot.desks.remembering_text import blame_text, diff_text, done_text, history_text, shares_text, widened_text
 from bot.discord_ui.answering import cleaned, defer, suggests, suggests_names, tell
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
@@ -54,6 +54,8 @@ def install_memory(
     for command in (_list(remembering, ask), _show(remembering, ask), _history(remembering, ask)):
         group.add_command(command)
     for command in (_diff(remembering, ask), _rollback(remembering, ask), _revert(remembering, ask)):
+        group.add_command(command)
+    for command in (_undo(remembering, ask), _blame(remembering, ask)):
         group.add_command(command)
     for command in (_edit(remembering, ask), _share(remembering, ask, desk), _unshare(remembering, ask)):
         group.add_command(command)
@@ -148,6 +150,31 @@ def _diff(remembering: Remembering, ask: Ask) -> Command:
         async def text() -> str:
             found = diff_text(await remembering.diff(await ask(interaction), label, older, newer))
             return f"```diff\n{found.replace('```', '` ` `')}\n```" if len(found) < _FENCED else found
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _blame(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="blame", description="Who wrote which part of a block as it stands, and when")
+    @app_commands.describe(label="Which block")
+    async def command(interaction: Interaction, label: Name) -> None:
+        async def text() -> str:
+            return blame_text(await remembering.blame(await ask(interaction), label))
+
+        await _answer(interaction, text)
+
+    return _completed(command, remembering, ask)
+
+
+def _undo(remembering: Remembering, ask: Ask) -> Command:
+    @app_commands.command(name="undo", description="Take back your own newest change of a block, or do it again")
+    @app_commands.describe(label="Which block", redo="Do again what you undid last")
+    async def command(interaction: Interaction, label: Name, redo: bool = False) -> None:
+        async def text() -> str:
+            done = await remembering.undo(await ask(interaction), label, again=redo)
+            return done_text(done["block"], done)
 
         await _answer(interaction, text)
 
@@ -270,7 +297,7 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
         try:
             row = await remembering.opened(await ask(interaction), label, field)
             if len(row["text"]) > LONGEST:
-                raise UserError(f"A form takes {LONGEST:,} characters, and this has {len(row['text']):,}.")
+                raise UserError(_too_long(len(row["text"]), field))
             if len(row["block"]) > (longest := _FIELD_FORM_NAME if field else _FORM_NAME):
                 raise UserError(f"A form takes no block whose name has more than {longest} characters: ask the agent.")
         except (UserError, StoreError) as error:
@@ -286,6 +313,15 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
 
     suggests_names(command, "field", fields)
     return _completed(command, remembering, ask)
+
+
+def _too_long(size: int, field: str) -> str:
+    """What to do where a form holds less than there is to edit."""
+    ways = "" if field else "name one `field` of it, if it has fields; else "
+    return (
+        f"A form takes {LONGEST:,} characters, and this has {size:,}: {ways}ask the agent for the change, or edit it "
+        "in the terminal, which takes any length (`carina memory edit`)."
+    )
 
 
 def _form(interaction: Interaction, row: dict[str, Any], field: str) -> discord.ui.Modal:

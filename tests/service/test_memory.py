@@ -77,6 +77,27 @@ async def test_others_look_and_change_nothing_that_is_not_about_them(offline_tow
     assert "There is no block" in secret
 
 
+async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_again(offline_town: Town) -> None:
+    t = offline_town
+    await edited(t.olga, t.general, "persona", "one\nBBBB\n")
+    await edited(t.olga, t.general, "persona", "one\nzzz\n")
+    names = [each.value for each in await t.olga.autocomplete("memory undo", "label", "persona", t.general)]
+    assert names == ["persona"]
+    done = await memory(t.olga, "undo", t.general, label="persona")
+    assert done.ephemeral
+    assert "Taken back: change" in done.text
+    assert "BBBB" in (await memory(t.olga, "show", t.general, label="persona")).text
+    assert "Taken back" in (await memory(t.olga, "undo", t.general, label="persona", redo=True)).text
+    assert "zzz" in (await memory(t.olga, "show", t.general, label="persona")).text
+    lines = (await memory(t.olga, "blame", t.general, label="persona")).text.splitlines()
+    assert [line for line in lines if ", Olga, " in line and line.endswith("] zzz")], "she never spoke here"
+    seen_by_ana = (await memory(t.ana, "blame", t.general, label="persona")).text.splitlines()
+    assert [line for line in seen_by_ana if ", the owner, " in line and line.endswith("] zzz")]
+    assert "not about you" in (await memory(t.ana, "undo", t.general, label="persona")).text
+    reverted = await memory(t.olga, "revert", t.general, label="persona", writer="owner")
+    assert "Taken back: changes " in reverted.text
+
+
 async def test_sharing_is_the_owners(offline_town: Town) -> None:
     t = offline_town
     for act, options in (

@@ -19,6 +19,11 @@ schema = { type = "composite", sections = [
         { name = "rain", type = "number" }, { name = "signs", type = "list", default = ["first"] },
         { name = "seen", type = "timestamp", read_only = true }] } },
 ] }
+[[agents.blocks]]
+label = "manual"
+type = "working"
+audience = "public"
+description = "How everything works."
 """
 
 
@@ -71,5 +76,12 @@ async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
         for field, words in (("", "name a field"), ("harvest", "list of items"), ("sky.seen", "read only"), ("x", "x")):
             said = await opened(t, field)
             assert (said.modal, words in said.text) == (None, True), said.text
+        code, _, error = await t.service.run("memory", "edit", "manual", "--text", "word " * 900)
+        assert code == 0, error
+        said = await t.olga.command("memory edit", {"label": "manual"}, t.general)
+        assert said.modal is None
+        assert "A form takes 4,000 characters, and this has 4,500: name one `field` of it" in said.text
+        assert "ask the agent for the change" in said.text
+        assert "`carina memory edit`" in said.text
         said = await t.ana.command("memory edit", {"label": "garden", "field": "notes"}, t.general)
         assert (said.modal, "not about you" in said.text) == (None, True)

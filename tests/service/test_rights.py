@@ -35,15 +35,15 @@ RIGHTS: dict[Action, str] = {
     Action.EDIT_ANY: "dream undo",
 }
 """The commands that not everybody may give, by the right that each takes."""
-EVERYBODY = """activity, agents, approve, archival add, archival delete, archival list, archival search, archival
-show, archival widen, chat agent, chat group, context, coord status, deny, dream allow, dream refuse, dream report,
-dream waiting, events add, events cancel, events list, facts add, facts confirm, facts correct, facts forget, facts
-list, groups list, help, link list, link remove, link say, link start, memory diff, memory edit, memory history,
-memory list, memory revert, memory rollback, memory show, memory widen, permits list, privacy erase, privacy export,
-privacy optout, privacy pause, privacy resume, privacy see, project done, project forget, project list, project
-prefer, project rate, project review, quiet, remind cancel, remind list, remind me, search, source list, state,
-summary agent, summary constellation, summary conversation, summary dream, summary night, tasks add, tasks cancel,
-tasks done, tasks list, why"""
+EVERYBODY = """activity, agents, approve, archival add, archival delete, archival list, archival search, archival show,
+archival widen, chat agent, chat group, context, coord status, deny, dream allow, dream refuse, dream report, dream
+waiting, events add, events cancel, events list, facts add, facts confirm, facts correct, facts forget, facts list,
+groups list, help, link list, link remove, link say, link start, memory blame, memory diff, memory edit, memory
+history, memory list, memory revert, memory rollback, memory show, memory undo, memory widen, permits list, privacy
+erase, privacy export, privacy optout, privacy pause, privacy resume, privacy see, project done, project forget,
+project list, project prefer, project rate, project review, quiet, remind cancel, remind list, remind me, search,
+source list, state, summary agent, summary constellation, summary conversation, summary dream, summary night, tasks
+add, tasks cancel, tasks done, tasks list, why"""
 """What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
 TELLING = {"agent", "arguments", "code", "group", "job", "label", "mode", "note", "of", "permit", "person", "row"}
 TELLING |= {"source", "task", "tokens", "tool", "who"}
