@@ -141,10 +141,13 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
     decision = decision_for(block, author, operation)
     if may_write_down(author.scope, block.audience):
         return block, decision
+    read = f"block {block.address} is read by others ({block.audience}) than hear this"
+    if operation not in (Operation.APPEND, Operation.OVERWRITE):
+        raise BlockRefused(f"{read}, so no {operation} from here: do that where all of them hear you")
     others = [
         other.address
         for other in visible_blocks(rows, author.agent, author.scope)
         if other.audience == author.scope.audience and decide(other.access, operation) is Decision.ALLOW
     ]
     instead = f"write to {' or '.join(others[:5])} instead" if others else "no block here may be written instead"
-    raise BlockRefused(f"block {block.address} is read by others ({block.audience}) than hear this; {instead}")
+    raise BlockRefused(f"{read}; {instead}")

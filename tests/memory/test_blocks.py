@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -19,10 +20,12 @@ from memory.blocks import (
     Operation,
     Permission,
     append_block,
+    archive_block,
     decide,
     delete_block,
     ensure_block,
     find_block,
+    pin_block,
     replace_in_block,
     visible_blocks,
     write_block,
@@ -285,6 +288,21 @@ def test_what_was_said_in_private_is_not_written_where_others_read_and_the_right
     with pytest.raises(BlockRefused, match="write to channel_notes instead"):
         append_block(tx, author(IN_CHANNEL), "persona", "x")
     assert find_block(tx, ADA, "persona", IN_CHANNEL).content == ""
+
+
+@pytest.mark.parametrize(
+    ("move", "named"),
+    [
+        (archive_block, "archive"),
+        (delete_block, "delete"),
+        (lambda tx, by, label: pin_block(tx, by, label, pinned=True), "pin"),
+    ],
+)
+def test_what_cannot_be_done_to_a_block_from_here_names_no_other_block(tx: Tx, move: Any, named: str) -> None:
+    made(tx, new("rules", PUBLIC, type=BlockType.WORKING, permission=Permission.ADMIN))
+    made(tx, new("channel_notes", CHANNEL))
+    with pytest.raises(BlockRefused, match=rf"than hear this, so no {named} from here: do that where all of them hear"):
+        move(tx, author(IN_CHANNEL), "rules")
 
 
 def test_a_template_makes_the_instance_of_the_turns_audience(tx: Tx) -> None:
