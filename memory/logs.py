@@ -38,7 +38,7 @@ def _log(description: str, *fields: Field) -> _Log:
 
 _LOGS: Mapping[str, _Log] = {
     TOOLS: _log(
-        "Which tools you used here and whether it worked",
+        "Which tools its agent used here, and whether each worked",
         Field(name="tool", required=True),
         Field(name="operation"),
         Field(name="worked", type=FieldType.BOOLEAN, required=True),

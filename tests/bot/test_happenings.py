@@ -30,6 +30,7 @@ async def test_the_tools_of_a_turn_are_logged_when_it_ends_and_shown_in_the_next
         (newest,) = [m.text for m in service.model.requests[-1].messages if "and now?" in m.text]
         assert '<block:tool_execution_log permission="read_only" readers="this server">' in newest
         assert expected in newest
+        assert "\n(Which tools its agent used here, and whether each worked" in newest, "others may see it too"
         assert "tool_execution_log" not in service.model.requests[-1].system
         text, ok = only(await scene.do(append("tool_execution_log", "I did more")))
         assert (text, ok) == ("block tool_execution_log is read_only here: no append", False)
