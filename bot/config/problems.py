@@ -13,6 +13,7 @@ _LONGEST_SHOWN = 60
 _LOOKS_SECRET = re.compile(r"(?i)\bsk-|[A-Za-z0-9_.+/-]{32,}")
 _WORDS = (
     (r"^(greater|less) than", r"a number \1 than"),
+    (r"^(?:Tuple|Frozenset|List|Set) should have (at (?:least|most) \d+ items?) after validation.*", r"\1"),
     (r"^a valid (tuple|frozenset|list)", "a list"),
     (r"^a valid dictionary( or instance of \w+)?", "a table"),
     (r"^(a valid \w+), (unable to|got) .*", r"\1"),
@@ -66,7 +67,12 @@ def environment_problem(item: ErrorDetails, where: str) -> str:
 
 def file_problems(error: ValidationError, data: Any, root: type[BaseModel]) -> list[str]:
     """All findings about the TOML file; that a key might have been left empty as well is none."""
-    found = [item for item in error.errors() if item.get("ctx", {}).get("expected") != "''"]
+    found = [
+        item
+        for item in error.errors()
+        # What is too short only since an entry of it is wrong is told of by that entry.
+        if item.get("ctx", {}).get("expected") != "''" and not (item["type"] == "too_short" and item["input"])
+    ]
     return [_file_problem(item, data, root) for item in found]
 
 

@@ -226,6 +226,17 @@ def test_what_may_be_left_empty_is_one_problem(tmp_path: Path) -> None:
     assert 'found "foo:bar"; expected "offline" or "provider:model"' in text
 
 
+def test_a_wrong_entry_of_a_list_is_one_problem_and_an_empty_list_another(tmp_path: Path) -> None:
+    block = '[[agents]]\n[[agents.blocks]]\nlabel = "x"\ndescription = "d"\nschema = '
+    part = '{ type = "map", fields = [{ name = "a", type = "nubmer" }] }'
+    for schema in (part, f'{{ type = "composite", sections = [{{ name = "s", schema = {part} }}] }}'):
+        text = problems(tmp_path, toml=f"{block}{schema}\n")
+        assert len(text.splitlines()) == 2
+        assert """fields["a"].type: found "nubmer"; expected 'text'""" in text
+    text = problems(tmp_path, toml=block + '{ type = "map", fields = [] }\n')
+    assert text.endswith("schema.fields: found a list; expected at least 1 item")
+
+
 def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -> None:
     admins = '[approvals]\nquorum = 3\n[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
     assert loaded(tmp_path, admins).approvals.quorum == 3
