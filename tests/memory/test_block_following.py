@@ -9,16 +9,16 @@ import structlog
 
 from memory import activity, block_history, blocks, inbox, messages, turns
 from memory.activity import Kind, NewEvent
-from memory.audience import Audience, Scope, Trust, person_audience
+from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.block_following import unwrite
 from memory.block_log import CheckpointPolicy
 from memory.block_shortening import Limits
 from memory.blocks import Author, BlockType, NewBlock
-from memory.changes import SYSTEM, Deed, agent_writer
+from memory.changes import SYSTEM, Deed, agent_writer, person_writer
 from memory.database import Rows, Tx
 from memory.errors import BlockRefused
 from memory.following import narrow_message
-from memory.ids import BlockId, TurnId
+from memory.ids import BlockId, PersonId, TurnId
 from memory.inbox import InRow
 from memory.messages import Message, Said
 from memory.past import Past
@@ -27,6 +27,7 @@ from memory.turns import Turn
 from memory.warm_blocks import WarmBlocks
 from tests.memory.parts import ANN, GUILD, NOON, STAR, arrival, begun, store, taken
 
+OWNER_ID = PersonId("terminal:owner")
 LATER = NOON + timedelta(minutes=1)
 
 
@@ -75,6 +76,18 @@ def test_what_was_written_from_a_deleted_message_is_taken_back(tx: Tx) -> None:
     blocks.replace_in_block(tx, author(turn.id), "plans", "Kept", "Look for work")
     delete(tx, 1)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+
+
+def test_what_the_owner_took_away_and_brought_back_goes_with_the_message_all_the_same(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    hand = block_history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    block_history.write(block_history.by_hand(tx, hand, made), "Another matter.\n")
+    now = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
+    block_history.undo(block_history.by_hand(tx, hand, now), person_writer(OWNER_ID))
+    assert stands(tx, "notes") == "Kept.\nAnn lost her job.\n"
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
 
 
 @pytest.mark.parametrize("text", ["yes", "yes please", "ja", "👍"])
