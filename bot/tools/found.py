@@ -3,18 +3,21 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bot.errors import ToolError
 from bot.tools.base import UseKind
 from memory import inbox, messages
 from memory.archival import Entry
 from memory.clock import to_text
 from memory.database import Rows
 from memory.ids import PlaceId
+from memory.inbox import Heard
 from memory.messages import Message
 from memory.search import Hit
 from memory.turns import Turn
 from sources.text import one_line
 
 _BESIDE = 160  # characters of what was said before and after a message
+_PLACES = 10  # named in an error
 
 
 def why_found(hit: Hit) -> str:
@@ -85,3 +88,24 @@ def lines_of(found: Iterable[Mapping[str, Any]]) -> str:
 
 def _said(said: Mapping[str, str]) -> str:
     return f"{said['by']}: {said['text']}" if said["by"] else said["text"]
+
+
+def place_meant(known: list[Heard], target: str) -> Heard:
+    """The place that is meant; raises ToolError with the names of those that could be."""
+    wanted = _bare(target)
+    found = [each for each in known if wanted in _names(each)]
+    if len({each.id for each in found}) == 1:
+        return found[0]
+    listed = ", ".join(repr(each.name or each.id) for each in (found or known)[:_PLACES])
+    if found:
+        raise ToolError(f"Several places are called {target!r}: say which, {listed}.")
+    raise ToolError(f"No place {target!r} is known that may be spoken of here. There are: {listed or 'none'}.")
+
+
+def _names(place: Heard) -> set[str]:
+    """What a place may be called: its whole name, the part before the server's, and its id with or without source."""
+    return {_bare(place.name), _bare(place.name.partition(" in ")[0]), place.id, place.id.partition(":")[2]} - {""}
+
+
+def _bare(name: str) -> str:
+    return name.strip().strip("<>").removeprefix("#").strip().casefold()

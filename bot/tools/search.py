@@ -3,12 +3,15 @@
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, model_validator
 
+from bot.errors import ToolError
 from bot.policy import Caution
+from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext, UseKind
-from bot.tools.found import beside_data, entry_data, lines_of, place_data, uses_of, why_data, why_found
+from bot.tools.found import beside_data, entry_data, lines_of, place_data, place_meant, uses_of, why_data, why_found
 from memory import archival, inbox, messages
+from memory.audience import Trust
 from memory.clock import to_text
 from memory.database import Rows
 from memory.errors import EntryNotFound
@@ -23,11 +26,13 @@ _DOMAINS: dict[str, frozenset[Domain]] = {
     "activity": frozenset({"activity"}),
     "facts": frozenset({"facts"}),
     "tasks": frozenset({"tasks"}),
+    "files": frozenset({"files"}),
     "all": DOMAINS,
 }
+_APART = "role and place are of messages alone, category and tags of entries: nothing has all of these conditions."
 _SHOWN = 600  # characters of one hit that are shown
 _Domain: TypeAlias = Literal[
-    "archival_memory", "conversations", "constellation_messages", "blocks", "activity", "facts", "tasks", "all"
+    "archival_memory", "conversations", "constellation_messages", "blocks", "activity", "facts", "tasks", "files", "all"
 ]
 
 
@@ -36,14 +41,26 @@ class SearchArguments(Arguments):
     domain: _Domain = Field(
         default="all",
         description="where to look; conversations: those that you took part in, constellation_messages: those of all "
-        "agents, as all has them; blocks alone finds older lines of logs too; activity, which all leaves out, finds "
-        "what agents did: tasks, handoffs, notes, tools, blocks; tasks, left out as well, what people want to do",
+        "agents, as all has them; blocks alone finds older lines of logs too; all leaves out activity, what agents did "
+        "(tasks, handoffs, notes, tools, blocks), tasks, what people want to do, facts, and files, passages of your "
+        "folders as they were read last",
     )
     since: AwareDatetime | None = Field(default=None, description="only from then on, ISO 8601 with time zone")
     until: AwareDatetime | None = Field(default=None, description="only before then, ISO 8601 with time zone")
     author: str = Field(default="", description="only what this speaker said; 'me' is the person you talk to")
+    role: Literal["user", "assistant"] | None = Field(
+        default=None, description="only messages of people (user) or of agents (assistant)"
+    )
+    place: str = Field(default="", description="only messages said in this place, by its name")
     category: str = Field(default="", description="only entries of this category or below it")
+    tags: tuple[str, ...] = Field(default=(), description="only entries with all of these")
     limit: int = Field(default=8, ge=1, le=50)
+
+    @model_validator(mode="after")
+    def _of_one_mind(self) -> "SearchArguments":
+        if self.author == "me" and self.role == "assistant":
+            raise ValueError("author 'me' is a person: leave role out, or name an agent as author")
+        return self
 
     def question(self) -> str:
         return self.query
@@ -60,22 +77,7 @@ class SearchTool:
     caution = Caution()
 
     def read(self, rows: Rows, context: ToolContext, arguments: SearchArguments) -> Outcome:
-        turn = context.turn
-        mine = arguments.author == "me"
-        query = Query(
-            text=arguments.query,
-            agent=context.agent.id,
-            domains=_DOMAINS[arguments.domain],
-            talking=context.agent.id if arguments.domain == "conversations" else None,
-            person=turn.person if mine else None,
-            author=None if mine or not arguments.author else arguments.author,
-            role="user" if mine else None,
-            since=_utc(arguments.since),
-            until=_utc(arguments.until),
-            category=arguments.category or None,
-            limit=arguments.limit,
-            meaning=context.meaning,
-        )
+        turn, query = context.turn, _query(rows, context, arguments)
         results = search(rows, query, turn.scope)
         asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
         hits = [hit for hit in results.hits if not (hit.kind == "message" and hit.id in asking)]
@@ -87,7 +89,41 @@ class SearchTool:
         beside: list[tuple[UseKind, str]] = [
             ("message", each["id"]) for one in found for each in (one["before"], one["after"]) if each
         ]
-        return Outcome(text, {"hits": found, "searched": searched}, (*uses_of(hits), *beside))
+        files = dict.fromkeys((hit.label or "").partition("/")[0] for hit in hits if hit.kind == "passage")
+        return Outcome(
+            f'<quoted from="your folders">\n{text}\n</quoted>' if files else text,
+            {"hits": found, "searched": searched},
+            (*uses_of(hits), *beside),
+            trust=Trust.WEB if files else Trust.SYSTEM,
+            folders=tuple(files),
+        )
+
+
+def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Query:
+    """What the arguments ask for. Raises ToolError for files of which the agent has none, or that have rules."""
+    turn, agent, mine = context.turn, context.agent, arguments.author == "me"
+    if arguments.domain == "files":
+        if not agent.files:
+            raise ToolError("You have no folder of files.")
+        if any(rule.get("tool") == "file" for rule in agent.rules):
+            raise ToolError("There are rules for how you use files: look into them with the tool file.")
+    place = place_meant(inbox.known_places(rows, turn.scope), arguments.place).id if arguments.place else None
+    return Query(
+        text=arguments.query,
+        agent=agent.id,
+        domains=_DOMAINS[arguments.domain],
+        talking=agent.id if arguments.domain == "conversations" else None,
+        person=turn.person if mine else None,
+        author=None if mine or not arguments.author else arguments.author,
+        role="user" if mine else arguments.role,
+        place=place,
+        since=_utc(arguments.since),
+        until=_utc(arguments.until),
+        category=arguments.category or None,
+        tags=arguments.tags,
+        limit=arguments.limit,
+        meaning=context.meaning,
+    )
 
 
 def _utc(moment: datetime | None) -> datetime | None:
@@ -98,12 +134,14 @@ def _hit_data(rows: Rows, context: ToolContext, hit: Hit) -> dict[str, Any]:
     data: dict[str, Any] = {
         "kind": hit.kind,
         "id": hit.id,
-        "text": hit.text[:_SHOWN],
+        "text": plain(hit.text[:_SHOWN]) if hit.kind == "passage" else hit.text[:_SHOWN],
         "at": to_text(hit.when),
         "speaker": hit.speaker or "",
         **place_data(rows, hit.place),
         "role": hit.role or "",
     }
+    if hit.kind in ("block", "passage"):
+        data["place"] = f"block {hit.label}" if hit.kind == "block" else hit.label
     if hit.kind == "entry":
         try:
             entry = archival.read(rows, context.agent.id, hit.id, context.turn.scope)
@@ -129,5 +167,7 @@ def _explained(hit: Hit, known: set[str]) -> dict[str, Any]:
 
 
 def _nothing(searched: list[dict[str, Any]]) -> str:
-    where = ", ".join(f"{found['rows']} {found['domain']}" for found in searched) or "nothing that may be used here"
+    if not searched:
+        return f"Nothing was searched: {_APART}"
+    where = ", ".join(f"{found['rows']} {found['domain']}" for found in searched)
     return f"Nothing was found. Searched: {where}."

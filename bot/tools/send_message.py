@@ -12,15 +12,13 @@ from bot.packaging import package
 from bot.patrolling import is_patrol
 from bot.policy import Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
+from bot.tools.found import place_meant
 from memory import activity, inbox, outbox
 from memory.audience import Scope, Trust, person_audience
 from memory.database import Tx
 from memory.ids import PlaceId, place_source, snowflakes
-from memory.inbox import Heard
 from memory.requests import Kind, Need, require
 from sources.base import Endpoint
-
-_LISTED = 10  # places named in an error
 
 
 class SendArguments(Arguments):
@@ -121,27 +119,6 @@ def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:
         # The person hears this very place, so may know what is said in it.
         hearers = Scope(audience, frozenset({turn.scope.audience}))
         return _Target(PlaceId(f"{source}:user:{identifier}"), source, hearers, "that person's messages")
-    found = _place(inbox.known_places(tx, turn.scope), arguments.target)
+    found = place_meant(inbox.known_places(tx, turn.scope), arguments.target)
     hearers = Scope(found.audience, frozenset(found.within))
     return _Target(found.id, place_source(found.id), hearers, found.name or found.id)
-
-
-def _place(known: list[Heard], target: str) -> Heard:
-    """The place that is meant; raises ToolError with the names of those that could be."""
-    wanted = _bare(target)
-    found = [each for each in known if wanted in _names(each)]
-    if len({each.id for each in found}) == 1:
-        return found[0]
-    listed = ", ".join(repr(each.name or each.id) for each in (found or known)[:_LISTED])
-    if found:
-        raise ToolError(f"Several places are called {target!r}: say which, {listed}.")
-    raise ToolError(f"No place {target!r} is known that may be spoken of here. There are: {listed or 'none'}.")
-
-
-def _names(place: Heard) -> set[str]:
-    """What a place may be called: its whole name, the part before the server's, and its id with or without source."""
-    return {_bare(place.name), _bare(place.name.partition(" in ")[0]), place.id, place.id.partition(":")[2]} - {""}
-
-
-def _bare(name: str) -> str:
-    return name.strip().strip("<>").removeprefix("#").strip().casefold()

@@ -137,3 +137,52 @@ async def test_people_are_shown_it_on_discord_too(tmp_path: Path) -> None:
             in text
         )
         assert text.endswith("; has ferry")
+
+
+# ------------------------------------------------------------------------------------------ where, and what is left out
+
+
+@pytest.mark.parametrize(
+    ("conditions", "finds"),
+    [
+        ({"tags": ["sea"]}, {"entry"}),
+        ({"tags": ["sea", "north"]}, set()),
+        ({"category": "places", "tags": ["SEA"]}, {"entry"}),
+        ({"role": "user"}, {"hall", "port"}),
+        ({"role": "assistant"}, {"answer"}),
+        ({"place": "#port"}, {"port"}),
+        ({"place": "port", "role": "assistant"}, set()),
+        ({"author": "me"}, {"hall"}),
+    ],
+)
+async def test_a_search_keeps_to_its_conditions(tmp_path: Path, conditions: dict[str, Any], finds: set[str]) -> None:
+    async with running(tmp_path) as service:
+        service.model.replies.append(says("I see."))
+        await service.heard(said("the ferry of the port", 1, PORT, speaker=BOB))
+        keep = call(
+            "recall", operation="insert", content="the ferry of the entry", tags=["sea"], category="places/north"
+        )
+        service.model.replies.extend([says("", keep), says("I know the ferry of the answer.")])
+        await service.heard(said("the ferry of the hall", 2))
+        service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
+        await service.heard(said("look", 3))
+        ((told, ok),) = results(service.model.requests[-1])[-1:]
+        assert ok
+        hits = [line for line in told.splitlines() if line.startswith("- ")]
+        assert {
+            name for name in ("entry", "hall", "port", "answer") if any(f"the {name}" in hit for hit in hits)
+        } == finds
+
+
+async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are_said(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
+        for conditions, words in (
+            ({"place": "abroad"}, "No place 'abroad' is known that may be spoken of here."),
+            ({"role": "user", "tags": ["sea"]}, "Nothing was searched: role and place are of messages alone"),
+            ({"domain": "files"}, "You have no folder of files."),
+            ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),
+        ):
+            service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
+            await service.heard(said("look", len(service.model.requests) + 5))
+            assert words in results(service.model.requests[-1])[-1][0]

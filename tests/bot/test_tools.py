@@ -264,7 +264,7 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
         "recall": [
             *("operation", "content", "label", "category", "tags", "metadata", "query", "importance", "forget_words")
         ],
-        "search": ["query", "domain", "since", "until", "author", "category", "limit"],
+        "search": [*("query", "domain", "since", "until", "author", "role", "place", "category", "tags", "limit")],
         "send_message": ["target_type", "target", "content"],
     }
 
