@@ -245,13 +245,13 @@ def _widened(rows: Rows, entry: Entry, to: Audience, scope: Scope, *, done: bool
         "from": where(rows, entry.audience, scope),
         "to": where(rows, to, scope),
         "audience": str(to),
-        "text": _told(entry),
+        "text": whole_text(entry),
         "done": done,
     }
 
 
-def _told(entry: Entry) -> str:
-    """All of an entry that others could read."""
+def whole_text(entry: Entry) -> str:
+    """All of an entry that can be read: its words, then category, tags and metadata."""
     more = {"category": entry.category, "tags": ", ".join(entry.tags)}
     more |= {str(name): str(value) for name, value in entry.metadata.items()}
     return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
@@ -265,6 +265,7 @@ def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
         "label": entry.label or "",
         "category": entry.category,
         "tags": ", ".join(entry.tags),
+        "metadata": dict(entry.metadata),
         "text": entry.content,
         "people": list(entry.people),
         "audience": entry.audience,

@@ -8,7 +8,7 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.desks.archive import Archive, New, shown_lines, words_alone_text
+from bot.desks.archive import Archive, New, shown_lines, whole_text, words_alone_text
 from bot.desks.desk import Asker
 from bot.desks.remembering import Asking
 from bot.desks.remembering_text import widened_text
@@ -101,7 +101,7 @@ def _show(archive: Archive, settings: DiscordSettings) -> Command:
     async def words(asker: Asker, label: str) -> str:
         entry = await archive.show(asker, label)
         stored = discord.utils.format_dt(entry.created_at)
-        return f"`{entry.label or entry.id}`, stored {stored}\n{_escape(entry.content)}"
+        return f"`{entry.label or entry.id}`, stored {stored}\n{_escape(whole_text(entry))}"
 
     @app_commands.command(name="show", description="One entry in full")
     @app_commands.describe(entry="Its label or id")

@@ -17,6 +17,7 @@ from memory.turns import Turn
 from sources.text import one_line
 
 _BESIDE = 160  # characters of what was said before and after a message
+_KEPT = 300  # of an entry's label, category, tags and metadata
 _PLACES = 10  # named in an error
 
 
@@ -60,7 +61,10 @@ def entry_data(rows: Rows, entry: Entry, turn: Turn) -> dict[str, Any]:
         "at": to_text(entry.created_at),
         "speaker": said[0].speaker if said else "",
         **place_data(rows, said[0].place if said else None),
+        "label": entry.label or "",
         "category": entry.category,
+        "tags": list(entry.tags),
+        "metadata": dict(entry.metadata),
         "mine": turn.person in entry.people,
     }
 
@@ -72,18 +76,28 @@ def place_data(rows: Rows, place: PlaceId | None) -> dict[str, str]:
 
 
 def lines_of(found: Iterable[Mapping[str, Any]]) -> str:
-    """One quoted line for each row: id, when, who, where, words; then what was said beside it and why it was found."""
+    """One quoted line for each row: id, when, who, where, words; then what an entry is kept with, what was said beside
+    a message, and why it was found."""
     lines = []
     for row in found:
         who = f" {row['speaker']}" if row.get("speaker") else ""
         where = f" in {row['place']}" if row.get("place") else ""
         text = row.get("content") or row.get("text", "")
         more = [f"  {name}: {_said(row[name])}" for name in ("before", "after") if row.get(name)]
+        kept = [f"  kept with {words}"] if (words := _kept(row)) else []
         why = [f"  why: {row['why']}"] if row.get("why") else []
         comma = "," if who or where else ""
         lines.append(f"- {row['id']} ({row['at'][:16].replace('T', ' ')} UTC{comma}{who}{where}): {text}")
-        lines += [*more, *why]
+        lines += [*kept, *more, *why]
     return "\n".join(lines)
+
+
+def _kept(row: Mapping[str, Any]) -> str:
+    """An entry's label, category, tags and metadata, on one line."""
+    tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else ""
+    label, category = (f"{name} {row[name]}" if row.get(name) else "" for name in ("label", "category"))
+    more = [f"{name}={value}" for name, value in row.get("metadata", {}).items()]
+    return one_line("; ".join(filter(None, (label, category, tags, *more))), _KEPT)
 
 
 def _said(said: Mapping[str, str]) -> str:

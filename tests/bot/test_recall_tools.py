@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.desks.archive import Archive, whole_text
+from bot.desks.desk import Asker
 from bot.models.base import Call
+from bot.policy import People
 from bot.tools.aliases import ALIASES, unaliased
+from memory.audience import OWNER, Scope
+from sources.terminal import PERSON
 from tests.bot.parts import ANN, BOB, call, channel, direct, said
 from tests.bot.stage import OFFERED, running
 from tests.bot.test_tools import Scene, insert, only
@@ -40,6 +45,22 @@ async def test_a_query_finds_nothing_that_was_said_to_somebody_alone(tmp_path: P
             text = only(await scene.do(call("recall", operation="query", query=words)))[0]
             assert text.startswith("Nothing was found.")
         assert only(await scene.do(call("recall", operation="categories")))[0] == "No entry has a category here."
+
+
+async def test_what_an_entry_is_kept_with_is_shown_where_it_is_read(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        more = {"label": "ferry", "tags": ["sea", "red"], "metadata": {"heard from": "Bob", "page": 3}}
+        await scene.do(insert("The ferry is red", **more))
+        for read in (call("recall", operation="read", label="ferry"), call("recall", operation="read")):
+            text, ok = only(await scene.do(read))
+            assert ok
+            assert text.endswith("The ferry is red\n  kept with label ferry; tags sea, red; heard from=Bob; page=3.0")
+        desk = Archive(service.constellations, service.house, People((PERSON,)), service.clock)
+        (shown,) = await desk.owner_show("ferry")
+        assert shown["metadata"] == {"heard from": "Bob", "page": 3}
+        entry = await desk.show(Asker(PERSON, Scope(OWNER)), "ferry")
+        assert whole_text(entry).splitlines()[1:] == ["(tags: sea, red)", "(heard from: Bob)", "(page: 3.0)"]
 
 
 async def test_categories_are_counted_and_hold_what_they_may(tmp_path: Path) -> None:
