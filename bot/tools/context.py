@@ -65,7 +65,7 @@ class ContextArguments(Arguments):
     old_content: str = Field(default="", description="replace: text that stands in the block, exactly as it stands")
     new_content: str = Field(default="", description="replace: what to put there instead; empty removes it")
     first_line: int | None = Field(default=None, description="edit_range, viewport: counted from 1")
-    last_line: int | None = Field(default=None, description="edit_range: the last that goes; viewport: without it, all")
+    last_line: int | None = Field(default=None, description="edit_range: the last that goes; viewport: else to the end")
     field: str = Field(default="", description='a field, section or "section.field"; none for a block that is a list')
     value: Any = Field(default=None, description="set_field (null empties it), add_item (adds to a counter), set_item")
     item: int | None = Field(default=None, description="set_item, remove_item: the item's number")
@@ -78,6 +78,11 @@ class ContextArguments(Arguments):
         missing = [name for name in _NEEDS.get(self.operation, ()) if getattr(self, name) in ("", None)]
         if missing:
             raise ValueError(f"{self.operation} needs {' and '.join(missing)}")
+        first, last = self.first_line, self.last_line
+        if self.operation == "viewport" and first is not None and last is not None and last < first:
+            raise ValueError(f"line {last} is before line {first}; without last_line you see all from first_line on")
+        if self.operation == "load" and (first is not None or last is not None):
+            raise ValueError("load brings the whole block back; viewport, after it, says which lines of it you see")
         return self
 
 
@@ -118,9 +123,7 @@ class ContextTool:
                 block = blocks.find_block(tx, author.agent, label, author.scope)
                 return _used(block, description_of(tx, block))
             case "viewport":
-                first, last = arguments.first_line or 0, arguments.last_line
-                count = 0 if last is None else last - first + 1
-                block = blocks.set_viewport(tx, author, label, first, count)
+                block = _look_at(tx, author, arguments)
                 text = f"you see of block {block.address} now:\n{plain(block.shown)}"
                 return replace(_used(block, text), shown={block.id: block.version})
             case "share":
@@ -132,6 +135,19 @@ class ContextTool:
                 return _used(block, f"{arguments.agent} no longer sees block {block.label}")
             case _:
                 return _move(tx, author, arguments)
+
+
+def _look_at(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+    """Move the viewport: to the lines that are named, or from one on to the end; from the first on that is all."""
+    first, last = arguments.first_line or 0, arguments.last_line
+    if last is not None:
+        count = last - first + 1
+    elif first == 1:
+        count = 0
+    else:
+        lines = len(blocks.find_block(tx, author.agent, arguments.label, author.scope).content.splitlines())
+        count = max(lines - first + 1, 1)  # of a line that is not there it is said
+    return blocks.set_viewport(tx, author, arguments.label, first, count)
 
 
 def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:

@@ -1,9 +1,10 @@
 """The operations of `context` beyond editing a text, called by a model in real turns."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
-from bot.models.base import Answer, Request
+from bot.models.base import Answer, Call, Request
 from bot.policy import Approver, Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import blocks
@@ -288,3 +289,27 @@ async def test_an_approved_edit_is_about_what_was_shown_when_it_was_asked_for(tm
         await service.settled()
         now = await contents(service)
     assert now["list"] == "- ham\n- milk\n- salt\n"
+
+
+async def test_a_viewport_without_its_last_line_goes_to_the_end_and_load_takes_none(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=NOTES)) as service:
+        scene = Scene(service)
+        await scene.do(append("notes", "one\ntwo\nthree\nfour"))
+
+        async def use(operation: str, **lines: int) -> tuple[str, bool]:
+            return only(
+                await scene.do(Call("1", "context", json.dumps({"operation": operation, "label": "notes", **lines})))
+            )
+
+        seen = "you see of block notes now:\n"
+        assert await use("viewport", first_line=3) == (f"{seen}(lines 3 to 4 of 4)\nthree\nfour\n", True)
+        assert await use("viewport", first_line=2, last_line=3) == (f"{seen}(lines 2 to 3 of 4)\ntwo\nthree\n", True)
+        assert await use("viewport", first_line=1) == (f"{seen}one\ntwo\nthree\nfour\n", True)
+        for operation, lines, words in (
+            ("viewport", {"first_line": 9}, "there is no line 9 to begin with: the block has 4 lines"),
+            ("viewport", {"first_line": 0}, "there is no line 0 to begin with"),
+            ("viewport", {"first_line": 3, "last_line": 2}, "line 2 is before line 3"),
+            ("load", {"first_line": 3}, "load brings the whole block back; viewport, after it"),
+        ):
+            text, ok = await use(operation, **lines)
+            assert (ok, words in text) == (False, True), text
