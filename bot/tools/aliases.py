@@ -47,5 +47,6 @@ def unaliased(call: Call, tools: Collection[str]) -> Call:
         given = None
     if not isinstance(given, dict):
         return Call(call.id, alias.tool, call.arguments)  # refused there, in words about the arguments
-    named = {alias.names.get(name, name): value for name, value in given.items()}
+    # Elsewhere null stands for what is not given.
+    named = {alias.names.get(name, name): value for name, value in given.items() if value is not None}
     return Call(call.id, alias.tool, json.dumps({**named, **alias.arguments}, ensure_ascii=False))

@@ -76,6 +76,11 @@ class ContextArguments(Arguments):
     @model_validator(mode="after")
     def _complete(self) -> "ContextArguments":
         missing = [name for name in _NEEDS.get(self.operation, ()) if getattr(self, name) in ("", None)]
+        if self.operation == "replace" and missing and self.content:
+            raise ValueError(
+                "replace puts new_content in place of old_content, a part of the block as it stands; to write all of "
+                "it anew, put content there by edit_range, from first_line 1 to its last line; append adds content"
+            )
         if missing:
             raise ValueError(f"{self.operation} needs {' and '.join(missing)}")
         first, last = self.first_line, self.last_line

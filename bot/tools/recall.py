@@ -1,5 +1,6 @@
 """`recall`: long-term entries that are found by search and never in context by themselves."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -22,7 +23,7 @@ from memory.following import forget_words
 from memory.requests import Kind, Need, require
 from memory.search import Domain, Query, search, searchable
 
-_LISTED = 20  # entries that a read without a label lists, and rows that a query finds
+_LISTED = 20  # entries that a read without a label lists, and rows that a query finds, unless it says how many
 OBSERVATIONS = "observations"
 """What a lasting permission for that is called."""
 _LATELY, _OBSERVED = timedelta(hours=24), 50
@@ -39,16 +40,29 @@ class RecallArguments(Arguments):
     )
     category: str = Field(default="", description="insert: where it belongs, such as people/health; query: only there")
     tags: tuple[str, ...] = Field(default=(), description="insert: a few words to find it by; query: with all of them")
-    metadata: dict[str, str | float | bool] = Field(
+    metadata: dict[str, str | bool | int | float] = Field(
         default_factory=dict, description="insert: what else is known of it"
     )
     query: str = Field(default="", description="query: words to look for in entries and past conversations")
+    limit: int = Field(default=_LISTED, ge=1, le=50, description="query, read: how many")
     importance: float = Field(default=0.5, ge=0, le=1, description="insert: 1 must never be lost, 0 may fade")
     forget_words: bool = Field(
         default=False,
         description="delete: also remove the words from the conversation they came from; only when the person "
         "asked to forget them",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_others_say_it(cls, given: Any) -> Any:
+        """A query alone is one, and what metadata holds beside plain values is kept as its JSON."""
+        if not isinstance(given, dict):
+            return given
+        if "operation" not in given and given.get("query"):
+            given = {**given, "operation": "query"}
+        if isinstance(metadata := given.get("metadata"), dict):
+            given = {**given, "metadata": {name: _flat(value) for name, value in metadata.items() if value is not None}}
+        return given
 
     @model_validator(mode="after")
     def _complete(self) -> "RecallArguments":
@@ -67,6 +81,10 @@ class RecallArguments(Arguments):
 def _nothing_more(_tx: Tx, _agent: Agent, _entry: Entry, _now: datetime) -> bool:
     """What is saved stays as it was said."""
     return False
+
+
+def _flat(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
 class RecallTool:
@@ -149,7 +167,7 @@ def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
     if arguments.label:
         found = [archival.read(tx, agent, arguments.label, scope)]
     else:
-        found = archival.latest(tx, agent, scope, limit=_LISTED)
+        found = archival.latest(tx, agent, scope, limit=arguments.limit)
     data: list[dict[str, Any]] = [entry_data(tx, entry, context.turn) for entry in found]
     text = lines_of(data) or "Nothing is stored that may be used here."
     return Outcome(text, {"entries": data}, tuple(("entry", entry.id) for entry in found))
@@ -198,7 +216,7 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         context.agent.id,
         category=arguments.category or None,
         tags=arguments.tags,
-        limit=_LISTED,
+        limit=arguments.limit,
         meaning=context.meaning,
     )
     asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}

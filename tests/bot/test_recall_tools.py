@@ -55,12 +55,12 @@ async def test_what_an_entry_is_kept_with_is_shown_where_it_is_read(tmp_path: Pa
         for read in (call("recall", operation="read", label="ferry"), call("recall", operation="read")):
             text, ok = only(await scene.do(read))
             assert ok
-            assert text.endswith("The ferry is red\n  kept with label ferry; tags sea, red; heard from=Bob; page=3.0")
+            assert text.endswith("The ferry is red\n  kept with label ferry; tags sea, red; heard from=Bob; page=3")
         desk = Archive(service.constellations, service.house, People((PERSON,)), service.clock)
         (shown,) = await desk.owner_show("ferry")
         assert shown["metadata"] == {"heard from": "Bob", "page": 3}
         entry = await desk.show(Asker(PERSON, Scope(OWNER)), "ferry")
-        assert whole_text(entry).splitlines()[1:] == ["(tags: sea, red)", "(heard from: Bob)", "(page: 3.0)"]
+        assert whole_text(entry).splitlines()[1:] == ["(tags: sea, red)", "(heard from: Bob)", "(page: 3)"]
 
 
 async def test_categories_are_counted_and_hold_what_they_may(tmp_path: Path) -> None:
@@ -153,6 +153,29 @@ async def test_other_names_are_understood_and_shown_to_nobody(tmp_path: Path) ->
             "Ann likes coffee.\n"
         ]
         assert [tool.name for tool in service.model.requests[-1].tools] == list(OFFERED)
+
+
+async def test_other_names_take_the_arguments_that_models_know_them_with(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        metadata = {"source": "Bob", "pages": [3, 4], "seen": True, "until": None}
+        found = await scene.do(
+            call("archival_insert", "1", content="The ferry is red", metadata=metadata),
+            call("archival_insert", "2", content="The ferry is late", metadata=None),
+            call("archival_search", "3", query="ferry", limit=1),
+            call("archival_search", "4", query="ferry", limit=None),
+            call("recall", "5", query="ferry", limit=1),
+            Call("6", "core_memory_append", '{"name": "human", "content": "Ann likes tea."}'),
+            call("core_memory_update", "7", label="human", content="Ann likes coffee."),
+            call("recall", "8"),
+        )
+        assert [ok for _text, ok in found] == [*[True] * 6, False, False]
+        assert [text.count("The ferry is ") for text, _ok in found[2:5]] == [1, 2, 1]
+        assert "edit_range, from first_line 1 to its last line" in found[6][0]
+        assert await service.column("SELECT metadata FROM archival_entries ORDER BY n") == [
+            '{"source": "Bob", "pages": "[3, 4]", "seen": true}',
+            "{}",
+        ]
 
 
 @pytest.mark.parametrize("name", ALIASES)

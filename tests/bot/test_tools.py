@@ -262,7 +262,18 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
             *("field", "value", "item", "load_label", "agent", "permission"),
         ],
         "recall": [
-            *("operation", "content", "label", "category", "tags", "metadata", "query", "importance", "forget_words")
+            *(
+                "operation",
+                "content",
+                "label",
+                "category",
+                "tags",
+                "metadata",
+                "query",
+                "limit",
+                "importance",
+                "forget_words",
+            )
         ],
         "search": [*("query", "domain", "since", "until", "author", "role", "place", "category", "tags", "limit")],
         "send_message": ["target_type", "target", "content"],
