@@ -57,9 +57,11 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
 
 
 def named_audience(text: str) -> Audience:
-    """An audience as a person writes it. Raises UserError."""
+    """An audience as a person writes it; of a number alone Discord's server or channel. Raises UserError."""
+    kind, _, which = text.strip().partition(":")
+    numbered = kind in ("guild", "channel") and which.isdecimal()
     try:
-        return parse_audience(text.strip())
+        return parse_audience(f"{kind}:discord:{which}" if numbered else text.strip())
     except ValueError as error:
         raise UserError(f"{error}.") from None
 

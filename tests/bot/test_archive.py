@@ -92,3 +92,16 @@ async def test_what_is_added_is_kept_by_the_agent_that_answered_last(tmp_path: P
         with pytest.raises(UserError, match="Every agent is archived"):
             await of.owner_add("The owl is back.")
         assert len(await of.owner_list()) == 3
+
+
+@pytest.mark.parametrize("to", ["guild:7", "guild:discord:7", "channel:7", " channel:discord:7"])
+async def test_a_server_or_channel_is_named_by_its_number_or_with_its_source(tmp_path: Path, to: str) -> None:
+    async with archive(tmp_path) as of:
+        await of.owner_add("The stork is back.", "stork")
+        kind = to.strip().partition(":")[0]
+        audience = f"{kind}:discord:7"
+        row = {"id": "discord:7", "source": "discord", "kind": "guild", "name": "#pond in Park", "audience": audience}
+        async with of.constellations.use(of.house) as database:
+            await database.write(SETUP, lambda tx: tx.insert("places", {**row, "heard_at": ""}))
+        assert (await of.owner_widen("stork", to, sure=True))["audience"] == audience
+        assert (await of.owner_show("stork"))[0]["audience"] == audience
