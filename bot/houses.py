@@ -7,20 +7,22 @@ from datetime import datetime
 from typing import Any
 
 from bot.config import Config
+from bot.config.blocks import Block as BlockSettings
+from bot.config.blocks import CommonBlock
 from bot.config.exchange import read_agent, read_group, require_sound
 from bot.config.sections import TOOLS
 from bot.config.sections import Agent as AgentSettings
-from bot.config.sections import Block as BlockSettings
 from bot.config.sections import Group as GroupSettings
 from bot.errors import ConfigError
 from bot.groups.addressing import addressed, mentioned_words, signed
 from bot.groups.settings import with_agents
 from bot.groups.states import Selves, group_for
-from bot.seeding import new_agent_id, seed_agent
+from bot.seeding import new_agent_id, seed_agent, seed_common
 from memory import agents
 from memory.agents import Agent, Group, Member
 from memory.audience import Scope
 from memory.clock import Clock
+from memory.common_blocks import Common
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.faults import commit_point
@@ -114,6 +116,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
     now = clock()
     for settings in config.agents:
         seed_agent(tx, agent_row(settings, show_name=config.discord.show_names), now)
+    seed_common(tx, [_common(tx, block) for block in config.constellation.blocks], now)
     _show_names(tx, now, shown=config.discord.show_names)
     _renew_tools(tx, config, now)
     groups: dict[str, GroupId] = {}
@@ -125,6 +128,15 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> Answering:
     answering = Answering(places, groups[config.default_group.name])
     answering.heed(tx)
     return answering
+
+
+def _common(rows: Rows, block: CommonBlock) -> Common:
+    """A block of the constellation as its row keeps it: agents by id. Raises ConfigError."""
+    known = {agent.name: agent.id for agent in agents.every_agent(rows)}
+    if missing := [name for name in block.permissions if name not in known]:
+        there, key = ", ".join(known), f'constellation.blocks["{block.label}"].permissions'
+        raise ConfigError(f'{key}: found "{missing[0]}", which is no agent; known: {there}')
+    return Common(_block(block), {known[name]: permission for name, permission in block.permissions.items()})
 
 
 def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
@@ -274,5 +286,5 @@ def _without_defaults(block: Mapping[str, Any]) -> dict[str, Any]:
 
 def _block(block: BlockSettings) -> dict[str, Any]:
     """A block as an agent's row keeps it; one that is a plain text as it always was."""
-    kept = block.model_dump(mode="json", exclude={"shape", "template", "values"})
+    kept = block.model_dump(mode="json", exclude={"shape", "template", "values", "permissions"})
     return kept if block.shape == TEXT else kept | {"schema": dump_schema(block.shape), "values": dict(block.values)}

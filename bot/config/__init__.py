@@ -5,12 +5,12 @@ from TOML. Every problem is reported at once, by the name of its key, with what 
 secret's value is never shown. Every setting is explained in docs/configuration.md.
 """
 
+from bot.config.blocks import Block
 from bot.config.bluesky import BlueskySettings
 from bot.config.reading import Config, Environment, load_config, load_here
 from bot.config.sections import (
     Agent,
     Approvals,
-    Block,
     Constellation,
     DiscordSettings,
     FileSettings,

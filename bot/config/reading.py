@@ -315,6 +315,8 @@ def _check_groups(config: Config) -> Iterator[str]:
         yield f'{file}: groups: found two named "{name}"; expected different names'
     for patrol in _twice(patrol.name.casefold() for agent in config.agents for patrol in agent.patrols):
         yield f'{file}: agents.patrols: found two named "{patrol}"; expected different names, also of different agents'
+    for label in _twice(block.label for block in config.constellation.blocks):
+        yield f'{file}: constellation.blocks: found two labelled "{label}"; expected different labels'
     for agent in config.agents:
         for label in _twice(block.label for block in agent.blocks):
             yield f'{file}: agents["{agent.name}"].blocks: found two labelled "{label}"; expected different labels'

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, Field
 from pydantic import model_validator as validate_model
 
+from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySettings
 from bot.config.dreams import Dreams
 from bot.config.mcp import McpServer, ServerName, is_foreign
@@ -18,17 +19,13 @@ from bot.config.section import Section
 from bot.config.spending import Budgets
 from bot.config.values import (
     OFFLINE,
-    BlockType,
     DiscordId,
-    Label,
     Mode,
     ModelName,
     Name,
     OptionalId,
-    Permission,
     PlaceName,
     Seconds,
-    TemplateName,
     ToolName,
     check_merge,
     check_model,
@@ -44,9 +41,6 @@ from bot.rules import ToolRule
 from bot.strategies import RecursiveSummarization, Strategy
 from memory import block_shortening
 from memory.block_log import CheckpointPolicy
-from memory.errors import StoreError
-from memory.schemas import TEXT, Schema, TextSchema, outline
-from memory.templates import TEMPLATES, beginning
 from scheduler.zones import local_zone
 
 TOOLS = (
@@ -89,6 +83,7 @@ class Constellation(Section):
     name: Name = "home"
     owner: str = ""
     embedding_model: Annotated[str, AfterValidator(check_own_embedding)] = ""
+    blocks: tuple[CommonBlock, ...] = ()
 
 
 class ModelSettings(Section):
@@ -99,61 +94,6 @@ class ModelSettings(Section):
     stall_seconds: Seconds = 45
     max_steps: int = Field(default=25, ge=1, le=200)
     retries: int = Field(default=2, ge=0, le=10)
-
-
-class Block(Section):
-    """A block that an agent begins with. `each` means one document for every audience, each with this content."""
-
-    label: Label
-    description: str = Field(min_length=1)
-    type: BlockType = "core"
-    content: str = ""
-    char_limit: int = Field(default=5000, ge=1, le=100_000)
-    permission: Permission = "read_write"
-    audience: Literal["public", "owner", "each"] = "each"
-    pinned: bool = False
-    template: TemplateName | None = None
-    shape: Schema = Field(default=TEXT, alias="schema")
-    values: Mapping[str, Any] = {}
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    @validate_model(mode="before")
-    @classmethod
-    def _begin(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        given = cls._as_template(given)
-        return {"char_limit": 2000, **given} if given.get("type", "core") == "core" else given
-
-    @staticmethod
-    def _as_template(given: dict[str, Any]) -> dict[str, Any]:
-        found = TEMPLATES.get(str(given.get("template")))
-        if found is None:
-            return given
-        usual = {"type": found.type, "pinned": found.pinned, "permission": found.permission, "schema": found.schema}
-        label = {} if given["template"] == "custom" else {"label": given["template"]}
-        return {**label, "description": found.description, **usual, **given}
-
-    @validate_model(mode="after")
-    def _values_fit(self) -> "Block":
-        if isinstance(self.shape, TextSchema) and self.values:
-            raise ValueError("content, not values: without a schema or template a block is one text")
-        if not isinstance(self.shape, TextSchema) and self.content:
-            raise ValueError(f"values, not content: the block has {outline(self.shape)}")
-        try:
-            size = len(beginning(self.shape, self.values))
-        except StoreError as error:
-            raise ValueError(f"values that fit: {error}") from error
-        if size > self.char_limit:
-            raise ValueError(f"values of at most char_limit = {self.char_limit} characters, not {size}")
-        return self
-
-    @validate_model(mode="after")
-    def _content_fits(self) -> "Block":
-        if len(self.content) > self.char_limit:
-            raise ValueError(f"content of at most char_limit = {self.char_limit} characters, not {len(self.content)}")
-        return self
 
 
 def default_blocks(name: str) -> tuple[Block, ...]:

@@ -87,6 +87,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     found = [each for each in every if each.name.casefold() == wanted]
     found = found or [each for each in every if each.block.label.casefold() == wanted]
     found = found or [each for each in every if f"{each.agent}/{each.block.label}".casefold() == wanted]
+    found = found or [each for each in every if f"{each.block.owner}/{each.block.label}".casefold() == wanted]
     if len(found) == 1:
         return found[0]
     there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"

@@ -372,7 +372,7 @@ def test_what_is_not_configured_is_known_with_the_setting_that_would_do_it(tmp_p
 # ------------------------------------------------------------------------------------------ examples and documentation
 
 
-SCHEMA = "agents.blocks.schema"
+SCHEMA = ("agents.blocks.schema", "constellation.blocks.schema")
 """One setting, whatever is in it: `docs/blocks.md` describes its parts."""
 COMPACTION = "agents.compaction"
 """Likewise: one of four tables, which `docs/compaction.md` describes."""
@@ -384,7 +384,7 @@ def keys_of(model: type[BaseModel], path: str = "") -> Iterator[str]:
         inner = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
         table = next((each for each in inner if issubclass(each, BaseModel)), None)
         key = ".".join(filter(None, (path, field.alias or name)))
-        yield from keys_of(table, key) if table and key != SCHEMA else [key]
+        yield from keys_of(table, key) if table and key not in SCHEMA else [key]
 
 
 def variables() -> set[str]:
@@ -402,7 +402,7 @@ def flat(data: object, path: str = "") -> Iterator[str]:
             for table in data.values():
                 for name, value in table.items():
                     yield from flat(value, f"{path}.{name}")
-        case dict() if data and path not in ("discord.modes", SCHEMA, COMPACTION):
+        case dict() if data and path not in ("discord.modes", *SCHEMA, COMPACTION):
             for name, value in data.items():
                 yield from flat(value, f"{path}.{name}" if path else name)
         case list() if data and isinstance(data[0], dict):
@@ -415,6 +415,7 @@ def flat(data: object, path: str = "") -> Iterator[str]:
 def test_the_example_file_shows_every_setting_with_its_default(tmp_path: Path) -> None:
     data = tomllib.loads(uncommented("carina.example.toml"))
     assert sorted(set(flat(data))) == sorted(keys_of(FileSettings))
+    assert data["constellation"].pop("blocks")
     settings, default = FileSettings.model_validate(data), FileSettings()
     for section in ("constellation", "model", "discord", "approvals", "terminal", "memory", "activity", "limits"):
         assert getattr(settings, section) == getattr(default, section)

@@ -77,6 +77,7 @@ STRUCTURE = {
     "folder_attachments": "links",
     "erasures": "numbers of what was erased, by the id of who wanted it; must outlive the erasing",
     "agent_groups": "what the owner configured",
+    "constellation_blocks": "what the owner configured",
     "group_members": "links",
     "agent_messages": "numbers of rows: which agent wrote to which",
     "group_states": "whose turn is next, and when who was asked",

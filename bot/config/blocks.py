@@ -1,0 +1,74 @@
+"""The tables `[[agents.blocks]]` and `[[constellation.blocks]]`: blocks that there are from the beginning."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic import model_validator as validate_model
+
+from bot.config.section import Section
+from bot.config.values import BlockType, Label, Name, Permission, TemplateName
+from memory.errors import StoreError
+from memory.schemas import TEXT, Schema, TextSchema, outline
+from memory.templates import TEMPLATES, beginning
+
+
+class Block(Section):
+    """A block that an agent begins with. `each` means one document for every audience, each with this content."""
+
+    label: Label
+    description: str = Field(min_length=1)
+    type: BlockType = "core"
+    content: str = ""
+    char_limit: int = Field(default=5000, ge=1, le=100_000)
+    permission: Permission = "read_write"
+    audience: Literal["public", "owner", "each"] = "each"
+    pinned: bool = False
+    template: TemplateName | None = None
+    shape: Schema = Field(default=TEXT, alias="schema")
+    values: Mapping[str, Any] = {}
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    @validate_model(mode="before")
+    @classmethod
+    def _begin(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        given = cls._as_template(given)
+        return {"char_limit": 2000, **given} if given.get("type", "core") == "core" else given
+
+    @staticmethod
+    def _as_template(given: dict[str, Any]) -> dict[str, Any]:
+        found = TEMPLATES.get(str(given.get("template")))
+        if found is None:
+            return given
+        usual = {"type": found.type, "pinned": found.pinned, "permission": found.permission, "schema": found.schema}
+        label = {} if given["template"] == "custom" else {"label": given["template"]}
+        return {**label, "description": found.description, **usual, **given}
+
+    @validate_model(mode="after")
+    def _values_fit(self) -> "Block":
+        if isinstance(self.shape, TextSchema) and self.values:
+            raise ValueError("content, not values: without a schema or template a block is one text")
+        if not isinstance(self.shape, TextSchema) and self.content:
+            raise ValueError(f"values, not content: the block has {outline(self.shape)}")
+        try:
+            size = len(beginning(self.shape, self.values))
+        except StoreError as error:
+            raise ValueError(f"values that fit: {error}") from error
+        if size > self.char_limit:
+            raise ValueError(f"values of at most char_limit = {self.char_limit} characters, not {size}")
+        return self
+
+    @validate_model(mode="after")
+    def _content_fits(self) -> "Block":
+        if len(self.content) > self.char_limit:
+            raise ValueError(f"content of at most char_limit = {self.char_limit} characters, not {len(self.content)}")
+        return self
+
+
+class CommonBlock(Block):
+    """A block of the constellation. `permissions` are those of agents, by name, that have another than the rest."""
+
+    permissions: Mapping[Name, Literal["read_only", "append", "read_write"]] = {}
