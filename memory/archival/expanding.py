@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.archival.entries import Entry, NewEntry, Origin, checked
-from memory.archival.storing import MARKS, begun_by, made_new, put_noted, reinforce
+from memory.archival.storing import MARKS, begun_by, made_new, put, reinforce
 from memory.audience import Scope
 from memory.database import Tx
 from memory.ids import EntryId
@@ -29,7 +29,7 @@ def derive(tx: Tx, source: Entry, new: NewEntry, now: datetime) -> Entry | None:
     same = begun_by(tx, source.agent, new)
     if same is None or same.content.rstrip(MARKS) != new.content.rstrip(MARKS):
         whole = replace(made_new(source.agent, new, now), people=source.people, messages=source.messages)
-        made = put_noted(tx, whole, now)
+        made = put(tx, whole)  # whoever takes back what a night stored takes this along with it
         _link(tx, source.id, made.id)
         return made
     if same.id == source.id:

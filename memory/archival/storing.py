@@ -60,7 +60,11 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     if same is not None:
         tx.run("DELETE FROM entry_expansions WHERE entry_id = ?", (same.id,))  # from now on it was said by itself
         return reinforce(tx, same, new, now)
-    return put_noted(tx, made_new(agent, new, now), now)
+    entry = made_new(agent, new, now)
+    before = journal.image(tx, entry.turn, entry.id)
+    kept = put(tx, entry)
+    journal.note(tx, entry.turn, entry.id, before, now)
+    return kept
 
 
 def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
@@ -85,14 +89,6 @@ def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
         updated_at=now,
         last_seen=now,
     )
-
-
-def put_noted(tx: Tx, entry: Entry, now: datetime) -> Entry:
-    """Write an entry that stands nowhere yet, and note it where its turn is one that nobody watched."""
-    before = journal.image(tx, entry.turn, entry.id)
-    kept = put(tx, entry)
-    journal.note(tx, entry.turn, entry.id, before, now)
-    return kept
 
 
 def put(tx: Tx, entry: Entry) -> Entry:
