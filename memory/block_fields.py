@@ -12,6 +12,7 @@ from memory.database import Rows
 from memory.document import BlockDocument
 from memory.errors import BlockRefused, Refused
 from memory.marks import text_mark
+from memory.merging import set_seen, sight_at
 from memory.schemas import Field, FieldType, TextSchema
 from memory.targets import Target, every_target, target_of
 
@@ -38,20 +39,21 @@ def field_mark(text: str) -> str:
     return text_mark(text, 4)
 
 
-def write_field(edit: Edit, block: Block, path: str, text: str, seen: str = "") -> Block:
+def write_field(edit: Edit, block: Block, path: str, text: str, mark: str = "", seen: int | None = None) -> Block:
     """Give a field or a text section ("field", "section.field") a value; an empty text takes it away.
 
-    A list takes an item from each line. `seen` is the mark of what the field held when somebody began to write. Raises
-    Refused for a path or a value that does not fit, by the field's name, and for a field that was changed since.
+    A list takes an item from each line. `mark` is that of what the field held when somebody began to write; `seen` is
+    the version of the block that they saw: of a text or a list what came since stays. Raises Refused for a path, a
+    value or a version that does not fit, by the field's name, and for a field whose mark is another by now.
     """
     target = _writable(block, path)
     value = _meant(target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT, text)
 
     def change(document: BlockDocument) -> None:
         now = _written(document, target)
-        if seen and field_mark(now) != seen:
+        if mark and field_mark(now) != mark:
             raise Refused(f"it was changed since you saw it, so it stays as it is. {path} says now:\n{now}")
-        document.change(partial(containers.set_value, target=target, value=value))
+        set_seen(document, path, target, value, sight_at(document, seen), edit.archives)
 
     return edit(change)
 

@@ -37,6 +37,15 @@ def sight_of(document: BlockDocument, shown: int | None, writer: Writer, turn: T
     return Sight(shown, own, others=len(own) < len(since) or shown < document.base.version)
 
 
+def sight_at(document: BlockDocument, seen: int | None) -> Sight | None:
+    """What somebody knows who says which version they saw; None: all there is. Raises Refused for one to come."""
+    if seen is None or seen == document.version:
+        return None
+    if seen > document.version:
+        raise Refused(f"there is no version {seen}: the block is at version {document.version}")
+    return Sight(seen)
+
+
 # ------------------------------------------------------------------------------------------------------ whole values
 
 

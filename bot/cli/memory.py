@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from bot.cli.asking import ask
-from bot.cli.printing import print_found, print_listed
+from bot.cli.printing import print_aside, print_found, print_listed
 from bot.config import Config
 from bot.desks.remembering_text import blame_text, diff_text, done_text, history_text, shares_text, widened_text
 from bot.errors import CallError, UserError
@@ -42,7 +42,7 @@ def _add_looking(group: typer.Typer, administer: Administer) -> None:
         version: Annotated[int | None, typer.Option("--version", help="As it was at that version.")] = None,
         as_json: Json = False,
     ) -> None:
-        """Print a block."""
+        """Print a block: its text, and on standard error which version that is, for `edit --seen`."""
         administer(_show, as_json, block, version)
 
     @group.command()
@@ -79,10 +79,17 @@ def _add_changing(group: typer.Typer, administer: Administer) -> None:
         field: Annotated[
             str, typer.Option("--field", help="Only this field of a block that has fields: NAME or SECTION.NAME.")
         ] = "",
+        seen: Annotated[
+            int | None, typer.Option("--seen", help="The version that you wrote it from, as `carina memory show` said.")
+        ] = None,
         as_json: Json = False,
     ) -> None:
-        """Write a block, or a field of it, anew; what others write meanwhile stays."""
-        administer(_edit, as_json, block, text, field)
+        """Write a block, or a field of it, anew.
+
+        With --seen, what others wrote since that version stays. Without it your text takes the place of all that stands
+        there when the command begins; only what comes while it waits for the text is kept.
+        """
+        administer(_edit, as_json, block, text, field, seen)
 
     @group.command()
     def rollback(block: Name, version: Version, as_json: Json = False) -> None:
@@ -158,8 +165,15 @@ async def _list(config: Config, *, as_json: bool) -> None:
 
 async def _show(config: Config, block: str, version: int | None, *, as_json: bool) -> None:
     found = await ask(config, "memory.show", name=block, version=version)
-    lines = [part for part in (found["profile"], found["text"].rstrip("\n")) if part] or ["(empty)"]
-    print_found(found, lines, as_json=as_json)
+    if not as_json:  # beside the text, so that it can go into a file and come back
+        print_aside([part for part in (found["profile"], _version_of(found)) if part])
+    if as_json or found["text"]:
+        print_found(found, [found["text"].rstrip("\n")], as_json=as_json)
+
+
+def _version_of(found: dict[str, Any]) -> str:
+    empty = "" if found["text"].strip() else ", empty"
+    return f"({found['block']}, version {found['version']}{empty})"
 
 
 async def _told(
@@ -174,10 +188,10 @@ async def _done(config: Config, act: str, arguments: dict[str, Any], *, as_json:
     print_found(found, [done_text(found["block"], found)], as_json=as_json)
 
 
-async def _edit(config: Config, block: str, text: str | None, field: str, *, as_json: bool) -> None:
+async def _edit(config: Config, block: str, text: str | None, field: str, seen: int | None, *, as_json: bool) -> None:
     before = await ask(config, "memory.show", name=block)
-    new = text if text is not None else _piped()
-    found = await ask(config, "memory.edit", name=before["block"], text=new, seen=before["newest"], field=field)
+    new, version = text if text is not None else _piped(), before["newest"] if seen is None else seen
+    found = await ask(config, "memory.edit", name=before["block"], text=new, seen=version, field=field)
     merged = " What was written meanwhile was kept." if found["merged"] else ""
     words = f"Block {found['block']} is at version {found['version']} now.{merged}"
     print_found(found, [words], as_json=as_json)

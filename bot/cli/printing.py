@@ -23,6 +23,11 @@ def print_lines(lines: Sequence[str]) -> None:
     _print("\n".join(lines))
 
 
+def print_aside(lines: Sequence[str]) -> None:
+    """Print words about what is printed on standard error, so that they are not part of it."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print("\n".join(lines), markup=False)
+
+
 def print_passing(line: str) -> None:
     """Print how far something has come, on a terminal: the next line that is printed takes its place."""
     _console().print(line, markup=False, end="\r")

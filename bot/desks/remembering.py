@@ -164,14 +164,14 @@ class Remembering:
     async def edit(
         self, asking: Asking, name: str, text: str, seen: int | None = None, field: str = "", mark: str = ""
     ) -> dict[str, Any]:
-        """Make that the whole text, where what came after the version that was seen stays; or that of one field.
+        """Make that the whole text, or that of one field, where what came after the version that was seen stays.
 
         `mark` is of what the field held when it was seen: one that was changed since stays as it is.
         """
 
         def change(tx: Tx, named: Named, edit: Edit) -> dict[str, Any]:
             whole = functools.partial(block_history.write, edit, text, seen)
-            block = write_field(edit, named.block, field, text, mark) if field else whole()
+            block = write_field(edit, named.block, field, text, mark, seen) if field else whole()
             more = {"merged": not field and block.content != text, "text": block.content}
             return {"block": named.name, "version": version_of(tx, block.id), **more}
 

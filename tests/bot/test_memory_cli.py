@@ -258,3 +258,30 @@ def test_a_field_is_set_by_hand_as_its_type_wants_it(tmp_path: Path) -> None:
     assert "moved house" in listed["text"]
     assert said(tmp_path, "undo", "current_state")["text"].startswith("energy: 3\n")
     assert "energy: 3" not in said(tmp_path, "edit", "current_state", "--field", "energy", "--text", "")["text"]
+
+
+def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_version_it_shows(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(FIELDS, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert carina(tmp_path, "memory", "edit", "note", "--text", "one\ntwo\n").returncode == 0
+    shown = carina(tmp_path, "memory", "show", "note")
+    assert (shown.stdout, shown.stderr) == ("one\ntwo\n", "(note, version 1)\n")
+    assert carina(tmp_path, "memory", "edit", "note", "--text", "one\ntwo\nthe agent's\n").returncode == 0
+    done = carina(tmp_path, "memory", "edit", "note", "--seen", "1", said=shown.stdout.replace("one", "ONE"))
+    assert done.stdout == "Block note is at version 3 now. What was written meanwhile was kept.\n"
+    assert said(tmp_path, "show", "note")["text"] == "ONE\ntwo\nthe agent's\n"
+    assert said(tmp_path, "edit", "note", "--text", "all new\n")["text"] == "all new\n", "as the help says"
+    for argument in (("--text", "x"), ("--field", "mood", "--text", "x")):
+        block = "current_state" if "--field" in argument else "note"
+        unknown = carina(tmp_path, "memory", "edit", block, "--seen", "99", *argument)
+        assert (unknown.returncode, "there is no version 99" in unknown.stderr) == (1, True)
+
+    field = ("edit", "current_state", "--field", "mood")
+    seen = said(tmp_path, *field, "--text", "calm")["version"]
+    said(tmp_path, *field, "--text", "calm, the agent found")
+    assert (
+        "mood: very calm, the agent found\n"
+        in said(tmp_path, *field, "--seen", str(seen), "--text", "very calm")["text"]
+    )
+    empty = carina(tmp_path, "memory", "show", "note", "--version", "0")
+    assert (empty.stdout, empty.stderr) == ("", "(note, version 0, empty)\n")
