@@ -72,7 +72,8 @@ class Material:
     logs: tuple[Block, ...] = ()
     """Those of the turn's own audience."""
     away: tuple[str, ...] = ()
-    """Labels of blocks that are not in context."""
+    """Labels of own blocks that are not in context; below addresses of those that others share."""
+    shared_away: tuple[str, ...] = ()
     history: tuple[messages.Message, ...] = ()
     """What is in view of the conversation."""
     compacted: Compaction | None = None
@@ -147,6 +148,7 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
     visible = [block for block in known if block.type is not BlockType.LOG]
+    own_away, shared_away = blocks.away_blocks(rows, material.agent.id, turn.scope, _AWAY)
     referenced = set(turn.blocks)
     place = inbox.place(rows, turn.place)
     compacted = summaries.newest(rows, turn.agent, turn.place, turn.scope.audience)
@@ -160,7 +162,8 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         stable=tuple(block for block in visible if block.id not in referenced),
         referenced=tuple(block for block in visible if block.id in referenced),
         logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
-        away=tuple(blocks.away_labels(rows, material.agent.id, turn.scope, _AWAY)),
+        away=tuple(own_away),
+        shared_away=tuple(shared_away),
         history=tuple(history),
         compacted=compacted,
         kept=inventory(rows, turn, material.agent),
@@ -220,6 +223,9 @@ def _render_system(material: Material) -> str:
     shown = [render_block(block) for block in material.stable]
     if material.away:
         shown.append(f"Blocks of yours that are not shown (info says more of each): {', '.join(material.away)}")
+    if material.shared_away:
+        listed = ", ".join(map(_attribute, material.shared_away))
+        shown.append(f"Blocks of others that are shared with you and not shown (owner/label): {listed}")
     parts = [material.agent.system_prompt.strip(), _HOUSE_RULES]
     if rules := Rules.of(material.agent).sentences():
         parts.append("## Rules of your tools\n" + "\n".join(f"- {sentence}" for sentence in rules))
@@ -239,12 +245,16 @@ def shown_versions(material: Material) -> dict[BlockId, int]:
 
 
 def render_block(block: Block) -> str:
-    """A block as the model sees it: label, what it may do with it, who can read it, what it is for, content."""
+    """A block as the model sees it: its address, what it may do with it, who can read it, what it is for, content.
+
+    By the address a tool finds it, also beside an own block of the same label.
+    """
     shared = f' shared_from="{_attribute(block.shared_from)}"' if block.shared_from else ""
-    head = f'<block:{block.label} permission="{block.access}" readers="{readers(block.audience)}"{shared}>'
+    name = _attribute(block.address)
+    head = f'<block:{name} permission="{block.access}" readers="{readers(block.audience)}"{shared}>'
     about = f"{untagged(block.profile)}\n" if block.profile else ""
     content = untagged(block.shown)
-    return f"{head}\n({block.description})\n{about}{content}\n</block:{block.label}>"
+    return f"{head}\n({block.description})\n{about}{content}\n</block:{name}>"
 
 
 def _attribute(text: str) -> str:

@@ -16,7 +16,7 @@ from memory.blocks.editing import (
     write_block,
 )
 from memory.blocks.fields import add_item, append_to_field, remove_item, replace_in_field, set_field, set_item
-from memory.blocks.finding import away_labels, find_block, visible_blocks
+from memory.blocks.finding import away_blocks, find_block, visible_blocks
 from memory.blocks.making import create_block, ensure_block
 from memory.blocks.moving import archive_block, delete_block, load_block, pin_block, set_viewport, swap_blocks
 from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Author, Block, BlockType, NewBlock
@@ -36,7 +36,7 @@ __all__ = [
     "append_block",
     "append_to_field",
     "archive_block",
-    "away_labels",
+    "away_blocks",
     "create_block",
     "decide",
     "delete_block",

@@ -38,17 +38,22 @@ def visible_blocks(
     return sorted(found, key=lambda b: (order.index(b.type), b.label, b.owner != agent, b.owner, b.audience))
 
 
-def away_labels(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> list[str]:
-    """Labels of the agent's own and shared blocks that are not in context by themselves, those changed last first."""
+def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[list[str], list[str]]:
+    """Blocks that are not in context by themselves: labels of the agent's own, and addresses of those shared with it.
+
+    No more than that of both together, those that were changed last.
+    """
     where, parameters = scope.sql("b.audience")
     found = rows.all(
-        "SELECT label FROM memory_blocks b WHERE deleted_at IS NULL AND (agent_id = ?"
-        " OR id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)) AND agent_id <> '_constellation_'"
-        f" AND (block_type = 'archival' OR (block_type = 'working' AND NOT pinned)) AND {where}"
-        " GROUP BY label ORDER BY max(updated_at) DESC, label LIMIT ?",
-        (agent, agent, *parameters, limit),
+        "SELECT b.label, b.agent_id = ? AS own, coalesce(a.name, b.agent_id) AS owner FROM memory_blocks b"
+        " LEFT JOIN agents a ON a.id = b.agent_id WHERE b.deleted_at IS NULL AND (b.agent_id = ?"
+        " OR b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)) AND b.agent_id <> '_constellation_'"
+        f" AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND {where}"
+        " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT ?",
+        (agent, agent, agent, *parameters, limit),
     )
-    return sorted(row["label"] for row in found)
+    own = sorted(row["label"] for row in found if row["own"])
+    return own, sorted(f"{row['owner']}/{row['label']}" for row in found if not row["own"])
 
 
 def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
@@ -66,7 +71,7 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
     instances = [block for block in named if block.owner == agent] or named
     instances = instances or [block for block in found if label in (block.address, f"{block.owner}/{block.label}")]
     if not instances:
-        seen = sorted({block.label for block in visible_blocks(rows, agent, scope, tuple(BlockType))})
+        seen = sorted({block.address for block in visible_blocks(rows, agent, scope, tuple(BlockType))})
         more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
         raise BlockNotFound(f"no block {label[:80]!r} here; there are: {', '.join(seen[:_NAMED]) or 'none'}{more}")
     if len(addresses := sorted({block.address for block in instances})) > 1:

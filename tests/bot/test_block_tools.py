@@ -9,8 +9,8 @@ from bot.policy import Approver, Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import blocks
 from memory.audience import Scope, Trust
-from memory.block_shares import unshare_block
-from memory.blocks import Author
+from memory.block_shares import share_block, unshare_block
+from memory.blocks import Author, NewBlock, Permission
 from memory.changes import person_writer
 from memory.database import Tx
 from memory.requests import Verdict
@@ -97,7 +97,7 @@ async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tm
         shown = [request.system for request in model.requests[begun:]]
         texts = [str(request.messages[-1]) for request in model.requests[begun:]]
         content = await service.column("SELECT content FROM memory_blocks WHERE label = 'notes'")
-    head = '<block:notes permission="append" readers="this server" shared_from="Ada">'
+    head = '<block:Ada/notes permission="append" readers="this server" shared_from="Ada">'
     assert [head in system for system in shown] == [True, True, True, False, False]
     assert "no overwrite" in texts[2]
     assert "no block 'notes' here" in texts[4]
@@ -313,3 +313,50 @@ async def test_a_viewport_without_its_last_line_goes_to_the_end_and_load_takes_n
         ):
             text, ok = await use(operation, **lines)
             assert (ok, words in text) == (False, True), text
+
+
+TWO_NOTES = """
+[[agents]]
+name = "Bea"
+[[agents.blocks]]
+label = "notes"
+description = "What Bea notes"
+content = "Hers."
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "notes"
+description = "What Ada notes"
+type = "working"
+pinned = true
+content = "Ada's."
+[[groups]]
+name = "Main"
+members = ["Bea"]
+default = true
+"""
+
+
+async def test_blocks_of_one_label_are_told_apart_by_whose_they_are(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=TWO_NOTES)) as service:
+        scene = Scene(service)
+        await scene.system(HALL)
+
+        def share(tx: Tx, ada: Author) -> None:
+            (bea,) = tx.all("SELECT id FROM agents WHERE name = 'Bea'")
+            blocks.ensure_block(tx, NewBlock(ada.agent, "notes", "What Ada notes", HEARD.audience, Trust.OWNER,
+                content="Ada's.", pinned=True), ada.writer, ada.now)  # fmt: skip
+            found = blocks.find_block(tx, ada.agent, "notes", HEARD)
+            share_block(tx, found, bea["id"], Permission.READ_WRITE, ada.now)
+
+        await by_owner(service, share)
+        shown = await scene.system(HALL)
+        assert '<block:notes permission="read_write"' in shown
+        assert '<block:Ada/notes permission="read_write" readers="this server" shared_from="Ada">' in shown
+        assert "Ada's.\n</block:Ada/notes>" in shown
+        assert only(await scene.do(append("Ada/notes", "Found by Bea.")))[1]
+        await by_owner(service, lambda tx, ada: blocks.pin_block(tx, ada, "notes", pinned=False))
+        shown = await scene.system(HALL)
+    assert "<block:Ada/notes" not in shown
+    assert "Blocks of others that are shared with you and not shown (owner/label): Ada/notes" in shown
+    assert "Blocks of yours that are not shown" not in shown
