@@ -1,15 +1,30 @@
 """Sharing a block: what other agents than its owner may do with it, where its audience lets them see it at all."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from memory.blocks import Author, Block, Operation, Permission
+from memory.blocks import CONSTELLATION_OWNER, Author, Block, BlockType, Operation, Permission
 from memory.blocks.editing import standing_block
+from memory.blocks.finding import access_at
 from memory.clock import to_text
 from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.ids import AgentId, BlockId
 
 SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
+
+
+@dataclass(frozen=True)
+class Share:
+    """An agent that a block is shared with, by name: what it was given, what it may do, and why that is less."""
+
+    agent: str
+    given: Permission
+    access: Permission
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.agent} ({self.given}{f', in effect {self.access}: {self.why}' if self.why else ''})"
 
 
 def share_block(tx: Tx, block: Block, agent: AgentId, permission: Permission, now: datetime) -> None:
@@ -60,18 +75,27 @@ def share_by_hand(tx: Tx, block: Block, name: str, permission: Permission, now: 
 def unshare_by_hand(tx: Tx, block: Block, name: str) -> None:
     """The constellation's owner takes a share back, at once. Raises Refused when there is none."""
     if not unshare_block(tx, block.id, _agent(tx, name)):
-        raise Refused(f"block {block.label} is not shared with {name[:80]!r}; {_shared_with(tx, block.id)}")
+        raise Refused(f"block {block.label} is not shared with {name[:80]!r}; {_shared_with(tx, block)}")
 
 
-def shares_of(rows: Rows, block: BlockId) -> list[tuple[str, Permission]]:
-    """Whom a block is shared with, by the agent's name, and at what."""
+def shares_of(rows: Rows, block: Block) -> list[Share]:
+    """Whom a block is shared with, and what they may do to it."""
     sql = """SELECT a.name, s.permission FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id
              WHERE s.block_id = ? ORDER BY a.name"""
-    return [(row["name"], Permission(row["permission"])) for row in rows.all(sql, (block,))]
+    return [_share(block, row["name"], Permission(row["permission"])) for row in rows.all(sql, (block.id,))]
 
 
-def _shared_with(rows: Rows, block: BlockId) -> str:
-    return f"it is shared with {', '.join(name for name, _ in shares_of(rows, block)) or 'nobody'}"
+def _share(block: Block, agent: str, given: Permission) -> Share:
+    access = access_at(block.type, block.permission, given, shared=block.owner != CONSTELLATION_OWNER)
+    if access is given:
+        return Share(agent, given, access)
+    if block.type is BlockType.LOG:
+        return Share(agent, given, access, "only the system writes a log")
+    return Share(agent, given, access, f"the block is {block.permission} to its own agent, who can give no more")
+
+
+def _shared_with(rows: Rows, block: Block) -> str:
+    return f"it is shared with {', '.join(share.agent for share in shares_of(rows, block)) or 'nobody'}"
 
 
 def _agent(rows: Rows, name: str) -> AgentId:

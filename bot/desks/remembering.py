@@ -347,8 +347,11 @@ class Remembering:
 
 
 def _shared(rows: Rows, named: Named) -> dict[str, Any]:
-    """Whom a block is shared with, and at what."""
-    shares = [{"agent": agent, "permission": str(at)} for agent, at in shares_of(rows, named.block.id)]
+    """Whom a block is shared with, at what, and what of that is in effect."""
+    shares = [
+        {"agent": each.agent, "permission": str(each.given), "effective": str(each.access), "why": each.why}
+        for each in shares_of(rows, named.block)
+    ]
     return {"block": named.name, "agent": named.agent, "shares": shares}
 
 

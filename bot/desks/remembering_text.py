@@ -140,7 +140,12 @@ def shares_text(found: Mapping[str, Any]) -> str:
     shares = ", ".join(f"{each['agent']} ({each['permission']})" for each in found["shares"])
     if not shares:
         return f"Block {found['block']} of {found['agent']} is shared with nobody."
-    return f"Block {found['block']} of {found['agent']} is shared with {shares}, where its readers allow."
+    less = [
+        f"In effect {each['agent']} has {each['effective']}: {each['why']}." for each in found["shares"] if each["why"]
+    ]
+    return "\n".join(
+        [f"Block {found['block']} of {found['agent']} is shared with {shares}, where its readers allow.", *less]
+    )
 
 
 def widened_text(found: Mapping[str, Any]) -> str:

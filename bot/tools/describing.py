@@ -26,7 +26,7 @@ def description_of(rows: Rows, block: Block) -> str:
     ]
     if made_of := outline(block.schema):
         lines.append(f"made of {made_of}")
-    shared = ", ".join(f"{name} ({permission})" for name, permission in shares_of(rows, block.id))
+    shared = ", ".join(map(str, shares_of(rows, block)))
     if shared and block.shared_from is None:
         lines.append(f"shared with: {shared}")
     return "\n".join(lines)

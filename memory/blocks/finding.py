@@ -141,18 +141,19 @@ def _block(row: Row, agent: AgentId) -> Block:
         content=content,
         updated_at=from_text(updated_at),
         shared_from=(owner_name or owner) if shared else None,
-        access=_access(_KINDS[kind], _LEVELS[own], given, shared=shared),
+        access=access_at(_KINDS[kind], _LEVELS[own], None if given is None else _LEVELS[given], shared=shared),
         schema=TEXT if schema == _PLAIN else parse_schema(schema),
         version=version,
     )
 
 
-def _access(kind: BlockType, own: Permission, given: str | None, *, shared: bool) -> Permission:
+def access_at(kind: BlockType, own: Permission, given: Permission | None, *, shared: bool) -> Permission:
+    """What an agent may do to a block of that kind and permission, at what it was given."""
     if kind is BlockType.LOG:
         return Permission.READ_ONLY  # the system appends to logs
     if given is None:
         return own
     if not shared:  # the constellation's block: each agent has its own level, the block's is for the others
-        return Permission(given)
+        return given
     order = list(Permission)  # nobody can give away more than the block allows its owner
-    return min(own, Permission(given), key=order.index)
+    return min(own, given, key=order.index)

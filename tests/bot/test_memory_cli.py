@@ -192,7 +192,22 @@ async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> N
         await t.service.stop()
 
 
-TWO = '[[agents]]\nname = "Star"\n[[agents]]\nname = "Moon"\n[[groups]]\nname = "Main"\nmembers = ["Star"]\n'
+OF_ITS_OWN = """[[agents.blocks]]
+template = "persona"
+values = { name = "Star" }
+audience = "public"
+[[agents.blocks]]
+label = "scratchpad"
+description = "Notes"
+[[agents.blocks]]
+label = "charter"
+description = "What holds"
+permission = "read_only"
+audience = "owner"
+"""
+TWO = (
+    f'[[agents]]\nname = "Star"\n{OF_ITS_OWN}[[agents]]\nname = "Moon"\n[[groups]]\nname = "Main"\nmembers = ["Star"]\n'
+)
 
 
 def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> None:
@@ -202,7 +217,14 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     done = carina(tmp_path, "memory", "share", "scratchpad", "moon", "--at", "append")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "Block scratchpad of Star is shared with Moon (append), where its readers allow.\n"
-    assert said(tmp_path, "share", "scratchpad")["shares"] == [{"agent": "Moon", "permission": "append"}]
+    assert said(tmp_path, "share", "scratchpad")["shares"] == [
+        {"agent": "Moon", "permission": "append", "effective": "append", "why": ""}
+    ]
+    done = carina(tmp_path, "memory", "share", "charter", "moon", "--at", "read_write")
+    assert done.stdout == (
+        "Block charter of Star is shared with Moon (read_write), where its readers allow.\n"
+        "In effect Moon has read_only: the block is read_only to its own agent, who can give no more.\n"
+    )
     for arguments, words in (
         (("share", "scratchpad", "Star"), "is that agent's own"),
         (("share", "scratchpad", "Sun"), "there is no agent 'Sun'; there are: Moon, Star"),

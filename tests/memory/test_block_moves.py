@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.audience import OWNER, PUBLIC, Audience, Scope, may_write_down
-from memory.block_shares import share_block, share_by_agent, shares_of, unshare_by_agent
+from memory.block_shares import Share, share_block, share_by_agent, shares_of, unshare_by_agent
 from memory.blocks import (
     CONSTELLATION_OWNER,
     Author,
@@ -206,7 +206,7 @@ def test_lines_that_are_not_there_are_refused_with_how_many_there_are(tx: Tx, fi
 def test_an_agent_shares_its_own_block_by_its_admin_right_and_takes_it_back_at_once(tx: Tx) -> None:
     made(tx, new(permission=Permission.ADMIN, content="one", pinned=True))
     block = share_by_agent(tx, author(), "notes", "Bea", Permission.READ_WRITE)
-    assert shares_of(tx, block.id) == [("Bea", Permission.READ_WRITE)]
+    assert shares_of(tx, block) == [Share("Bea", Permission.READ_WRITE, Permission.READ_WRITE)]
     assert in_context(tx, BEA) == ["notes"]
     assert replace_in_block(tx, author(agent=BEA), "notes", "one", "two").id == block.id
     assert find_block(tx, ADA, "notes", IN_GUILD).content == "two"
@@ -306,3 +306,14 @@ def test_no_door_shows_or_changes_a_block_that_the_scope_may_not(
                     act(tx, author(scope, agent), operation, f"b{number}")
         after = [tuple(row) for row in tx.all("SELECT content, pinned, block_type FROM memory_blocks ORDER BY n")]
         assert after == before
+
+
+@pytest.mark.parametrize("own", Permission)
+@pytest.mark.parametrize("owner", [ADA, CONSTELLATION_OWNER])
+def test_what_is_said_of_a_share_is_what_its_agent_may_do(tx: Tx, own: Permission, owner: AgentId) -> None:
+    block = made(tx, new(owner=owner, permission=own))
+    for level in (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE):
+        share_block(tx, block, BEA, level, NOW)
+        (share,) = shares_of(tx, block)
+        assert share.access is find_block(tx, BEA, "notes", IN_GUILD).access
+        assert (share.given, bool(share.why)) == (level, share.access is not level)

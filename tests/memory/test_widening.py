@@ -70,7 +70,7 @@ def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_
             (seen,) = visible_blocks(tx, ADA, scope)
             assert (seen.id, seen.content, seen.audience) == (found.id, "She likes tea.\n", GUILD)
         assert (found.about, found.pinned, found.trust) == (MIA, True, Trust.APPROVED)
-        assert shares_of(tx, found.id) == [("Bea", Permission.APPEND)]
+        assert [(each.agent, each.given) for each in shares_of(tx, found)] == [("Bea", Permission.APPEND)]
         past = past_of_block(tx, found.id)
         assert (past.version, past.text_at(0), past.change(1).writer) == (1, "", f"person:{MIA}")
         assert not visible_blocks(tx, ADA, Scope(ELSEWHERE))
