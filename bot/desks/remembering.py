@@ -89,7 +89,7 @@ class Remembering:
             text = block.content
             if version is not None and version != now:
                 text = past_of_block(rows, block.id).text_at(version)
-            more = {"version": now if version is None else version, "newest": now, "text": text}
+            more = {"version": now if version is None else version, "newest": now, "text": text, "size": len(text)}
             return {**_summary(rows, named, asking.scope), **more, "profile": block.profile}
 
         return await self._read(read)

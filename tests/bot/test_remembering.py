@@ -227,3 +227,9 @@ async def test_undisturbed_it_is_thought_out_by_a_reader_alone(
         await remembering.rollback(ASKING, "notes", version)
     assert len(threads) == 3
     assert writers not in threads
+
+
+async def test_of_an_older_version_its_own_size_is_told(tmp_path: Path) -> None:
+    async with interrupted(tmp_path, a_text, lambda _tx: None) as remembering:
+        sizes = [(await remembering.show(ASKING, "notes", version))["size"] for version in (0, 1, None)]
+    assert sizes == [0, len("one\n"), len("one\nthe job's\n")]
