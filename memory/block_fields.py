@@ -47,7 +47,7 @@ def write_field(edit: Edit, block: Block, path: str, text: str, mark: str = "", 
     value or a version that does not fit, by the field's name, and for a field whose mark is another by now.
     """
     target = _writable(block, path)
-    value = _meant(target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT, text)
+    value = _meant(target, path, text)
 
     def change(document: BlockDocument) -> None:
         now = _written(document, target)
@@ -82,26 +82,40 @@ def _written(document: BlockDocument, target: Target) -> str:
             return ""
         case str(text):
             return text
+        case bool(held):
+            return "yes" if held else "no"
         case list(items):
             return "\n".join(str(item) for item in items)
         case other:
             return json.dumps(other)
 
 
-def _meant(kind: FieldType, text: str) -> Any:
-    match kind:
+def _meant(target: Target, path: str, text: str) -> Any:
+    match target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT:
         case FieldType.TEXT:
             return text
         case FieldType.LIST:
             return [line.strip() for line in text.splitlines() if line.strip()]
-        case FieldType.NUMBER | FieldType.COUNTER | FieldType.BOOLEAN:
+        case FieldType.BOOLEAN if text.strip():
+            return _yes_or_no(path, text.strip())
+        case FieldType.NUMBER | FieldType.COUNTER:
             return _plain(text.strip())
         case _:
             return text.strip() or None
 
 
+_WORDS = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def _yes_or_no(path: str, text: str) -> bool:
+    """As a prompt shows it, or as JSON writes it."""
+    if (word := text.casefold()) not in _WORDS:
+        raise Refused(f"{path} is yes or no (true and false are taken as well; nothing empties it), not {text[:60]!r}")
+    return _WORDS[word]
+
+
 def _plain(text: str) -> Any:
-    """A number, true or false as JSON writes them; anything else as it stands, to be refused by the field."""
+    """A number as JSON writes it; anything else as it stands, to be refused by the field."""
     try:
         return json.loads(text.casefold()) if text else None
     except ValueError:
