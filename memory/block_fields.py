@@ -13,23 +13,29 @@ from memory.document import BlockDocument
 from memory.errors import BlockRefused, Refused
 from memory.marks import text_mark
 from memory.merging import set_seen, sight_at
-from memory.schemas import Field, FieldType, TextSchema
+from memory.schemas import Field, FieldType, ListSchema
 from memory.targets import Target, every_target, target_of
 
 
 def require_text(block: Block) -> None:
-    """Raise Refused for a block that nobody writes as one text."""
-    if not block.is_text:
+    """Raise Refused for a block that nobody writes as one text, nor as one list."""
+    if not block.is_text and not is_list(block):
         raise Refused(f"this block has fields, items or sections; {NOT_ONE_TEXT}")
 
 
 def fields_by_hand(block: Block) -> list[str]:
     """The fields and text sections that a person may give a value, by their paths; none of a block that is one text."""
-    return [] if block.is_text else [path for path in every_target(block.schema) if not _refusal(block, path)]
+    paths = [] if block.is_text else every_target(block.schema)
+    return [path for path in paths if path and not _refusal(block, path)]
+
+
+def is_list(block: Block) -> bool:
+    """Whether the whole block is one list, which is written by the path of nothing."""
+    return isinstance(block.schema, ListSchema)
 
 
 def field_text(rows: Rows, block: Block, path: str) -> str:
-    """A field as it is written by hand, a list with an item on each line. Raises as `write_field`."""
+    """A field or a list as it is written by hand, a list with an item on each line. Raises as `write_field`."""
     target = _writable(block, path)
     return _written(load_block(rows, block.id, None).document, target)
 
@@ -40,11 +46,12 @@ def field_mark(text: str) -> str:
 
 
 def write_field(edit: Edit, block: Block, path: str, text: str, mark: str = "", seen: int | None = None) -> Block:
-    """Give a field or a text section ("field", "section.field") a value; an empty text takes it away.
+    """Give a field, or a section that is a text or a list ("field", "section.field"), a value; nothing takes it away.
 
-    A list takes an item from each line. `mark` is that of what the field held when somebody began to write; `seen` is
-    the version of the block that they saw: of a text or a list what came since stays. Raises Refused for a path, a
-    value or a version that does not fit, by the field's name, and for a field whose mark is another by now.
+    A list takes an item from each line, one of records in JSON. `mark` is that of what the field held when somebody
+    began to write; `seen` is the version of the block that they saw: of a text or a list what came since stays. Raises
+    Refused for a path, a value or a version that does not fit, by the field's name, and for a field whose mark is
+    another by now.
     """
     target = _writable(block, path)
     value = _meant(target, path, text)
@@ -71,8 +78,8 @@ def _refusal(block: Block, path: str) -> str:
     target = target_of(block.schema, path)
     if target.read_only:
         return f"{path} of block {block.label} is read only: the system keeps it"
-    if not isinstance(target.shape, Field | TextSchema):
-        return f"{path or 'this'} is a {target.shape.type} of items: ask the agent to add, set or remove one"
+    if target.is_log:
+        return f"{path or 'this'} is a log: its entries stay as they are"
     return ""
 
 
@@ -85,23 +92,52 @@ def _written(document: BlockDocument, target: Target) -> str:
         case bool(held):
             return "yes" if held else "no"
         case list(items):
-            return "\n".join(str(item) for item in items)
+            return "\n".join(_line(target, item) for item in items)
         case other:
             return json.dumps(other)
 
 
+def _line(target: Target, item: Any) -> str:
+    """An item on one line; a record as JSON, its fields in their order."""
+    if isinstance(item, str) or not isinstance(target.shape, ListSchema):
+        return " ".join(str(item).split())
+    known = {field.name: item[field.name] for field in target.shape.fields if field.name in item}
+    return json.dumps(known, ensure_ascii=False)
+
+
+def kept_more(rows: Rows, block: Block, path: str, text: str) -> bool:
+    """Whether a text or a list holds something else than what was just written there: what others wrote stayed."""
+    target = target_of(block.schema, path)
+    if target.kind not in ("text", "list"):
+        return False
+    now = load_block(rows, block.id, None).document.look(partial(containers.value_of, target=target))
+    return bool((now or None) != (containers.fitting(target, _meant(target, path, text)) or None))
+
+
 def _meant(target: Target, path: str, text: str) -> Any:
+    if target.kind == "list":
+        records = isinstance(target.shape, ListSchema) and bool(target.shape.fields)
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return [_record(path, line) for line in lines] if records else lines
     match target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT:
         case FieldType.TEXT:
             return text
-        case FieldType.LIST:
-            return [line.strip() for line in text.splitlines() if line.strip()]
         case FieldType.BOOLEAN if text.strip():
             return _yes_or_no(path, text.strip())
         case FieldType.NUMBER | FieldType.COUNTER:
             return _plain(text.strip())
         case _:
             return text.strip() or None
+
+
+def _record(path: str, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        example = '{"title": "Buy milk"}'
+        raise Refused(
+            f"each line of {path or 'this list'} is an item as JSON, such as {example}, not {line[:60]!r}"
+        ) from None
 
 
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}

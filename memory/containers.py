@@ -28,6 +28,7 @@ from memory.schemas import (
     TextSchema,
     checked,
     checked_item,
+    checked_items,
     dump_schema,
     parse_schema,
     rendered,
@@ -148,30 +149,32 @@ def value_of(loro: LoroDoc, target: Target) -> Any:
 
 
 def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
-    """Give a field, or a text, a value. Raises Refused for one that does not fit, by the field's name."""
-    field, kept = _field(target), fitting(target, value)
-    match field.type:
-        case FieldType.TEXT:
-            _write(loro.get_text(target.name), kept)
-        case FieldType.LIST:
+    """Give a field, a text or a list a value. Raises Refused for one that does not fit, by the field's name."""
+    kept = fitting(target, value)
+    match target.kind:
+        case "list":
             _fill(loro, target.name, kept)
-        case FieldType.COUNTER:
+        case "text":
+            _write(loro.get_text(target.name), kept)
+        case "counter":
             counter = loro.get_counter(target.name)
             counter.increment((kept or 0) - counter.value)
         case _:
-            _set(loro.get_map(target.within), field.name, kept)
+            _set(loro.get_map(target.within), _field(target).name, kept)
 
 
 def fitting(target: Target, value: Any) -> Any:
-    """A value as a field or a text keeps it: of a text or a list nothing is none. Raises as `set_value`."""
+    """A value as a part keeps it: of a text or a list nothing is none. Raises as `set_value`."""
+    if isinstance(target.shape, ListSchema):
+        return checked_items(target.shape.fields, value or (), target.shape.max_items, "the list")
     field = _field(target)
     kept = checked(field, value)
     return kept if kept is not None else {FieldType.TEXT: "", FieldType.LIST: []}.get(field.type)
 
 
 def _field(target: Target) -> Field:
-    if isinstance(target.shape, ListSchema | LogSchema):
-        raise Refused(f"this is a {target.shape.type}: add, set or remove items of it")
+    if isinstance(target.shape, LogSchema):
+        raise Refused("this is a log: add entries to it")
     return target.shape if isinstance(target.shape, Field) else Field(name="text")
 
 
@@ -322,8 +325,6 @@ def _put_back(loro: LoroDoc, part: Schema, before: Any, prefix: str, *, read_onl
                     if field.read_only:
                         raise BlockRefused(f"{field.name} was changed since and is read only: the system keeps it")
                     set_value(loro, field_target(field, prefix), before[field.name])
-        case ListSchema():
-            _fill(loro, part_target(part, "", prefix).name, before)
         case _:
             set_value(loro, part_target(part, "", prefix), before)
 

@@ -197,7 +197,7 @@ def checked(field: Field, value: Any) -> Any:
         case FieldType.TIMESTAMP if isinstance(value, str):
             return _moment(field, value)
         case FieldType.LIST if isinstance(value, list | tuple):
-            return [checked_item((), item, field.name) for item in _bounded(value, MOST_ITEMS, field.name)]
+            return checked_items((), value, MOST_ITEMS, field.name)
         case _:
             raise Refused(f"field {field.name} is a {field.type}, which {_short(value)} is not")
 
@@ -228,10 +228,13 @@ def _moment(field: Field, value: str) -> str:
         ) from None
 
 
-def _bounded(items: Any, most: int, name: str) -> Any:
+def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -> list[Any]:
+    """The items of a whole list; raises Refused."""
+    if not isinstance(items, list | tuple):
+        raise Refused(f"{name} takes items, which {_short(items)} is not")
     if len(items) > most:
         raise Refused(f"{name} holds at most {most:,} items, not {len(items):,}")
-    return items
+    return [checked_item(fields, item, name) for item in items]
 
 
 def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:

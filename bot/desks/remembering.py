@@ -25,9 +25,8 @@ from bot.desks.remembering_names import (
 from bot.desks.remembering_text import change_data, changed_lines, diff_lines, done_data, piece_data
 from bot.errors import UserError
 from bot.policy import Action, Approver, People, Standing
-from memory import block_history
+from memory import block_fields, block_history
 from memory.audience import OWNER, Audience, Scope, Trust
-from memory.block_fields import field_mark, field_text, fields_by_hand, require_text, write_field
 from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
@@ -97,21 +96,22 @@ class Remembering:
     async def opened(self, asking: Asking, name: str, field: str = "") -> dict[str, Any]:
         """One block, or a field of it, for a form to write it anew in. Raises what keeps the asker from that."""
 
-        def read(rows: Rows) -> str | None:
+        def read(rows: Rows) -> dict[str, Any]:
             block = find_named(rows, asking.scope, name).block
             block_history.require_hand(self._hand(asking), block)
-            if field:
-                return field_text(rows, block, field)
-            require_text(block)
-            return None
+            if not field:
+                block_fields.require_text(block)
+            if not field and not block_fields.is_list(block):
+                return {}
+            text = block_fields.field_text(rows, block, field)
+            return {"text": text, "seen": block_fields.field_mark(text), "version": version_of(rows, block.id)}
 
-        text = await self._read(read)
-        row = await self.show(asking, name)
-        return row if text is None else {**row, "text": text, "seen": field_mark(text)}
+        found = await self._read(read)
+        return {**await self.show(asking, name), **found}
 
     async def fields(self, asking: Asking, name: str) -> list[str]:
         """The fields of a block that a person may write; none of one that is a text."""
-        return await self._read(lambda rows: fields_by_hand(find_named(rows, asking.scope, name).block))
+        return await self._read(lambda rows: block_fields.fields_by_hand(find_named(rows, asking.scope, name).block))
 
     async def history(self, asking: Asking, name: str, limit: int = 20, before: int | None = None) -> dict[str, Any]:
         """The newest changes of a block, newest first, or those before one; each with what it did in short."""
@@ -170,10 +170,13 @@ class Remembering:
         """
 
         def change(tx: Tx, named: Named, edit: Edit) -> dict[str, Any]:
-            whole = functools.partial(block_history.write, edit, text, seen)
-            block = write_field(edit, named.block, field, text, mark, seen) if field else whole()
-            more = {"merged": not field and block.content != text, "text": block.content}
-            return {"block": named.name, "version": version_of(tx, block.id), **more}
+            if field or block_fields.is_list(named.block):
+                block = block_fields.write_field(edit, named.block, field, text, mark, seen)
+                merged = block_fields.kept_more(tx, block, field, text)
+            else:
+                block = block_history.write(edit, text, seen)
+                merged = block.content != text
+            return {"block": named.name, "version": block.version, "merged": merged, "text": block.content}
 
         return await self._change(asking, name, change)
 

@@ -17,6 +17,7 @@ from memory.database import Tx
 from memory.document import SYSTEM, BlockDocument
 from memory.errors import BlockRefused, Refused
 from memory.merging import place_of_item, set_seen
+from memory.schemas import ListSchema, LogSchema
 from memory.targets import Target
 
 
@@ -29,6 +30,8 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
         return edit_block(tx, author, label, Operation.OVERWRITE, _drop_recovered)
 
     def change(block: Block, document: BlockDocument, target: Target) -> None:
+        if isinstance(target.shape, ListSchema | LogSchema):
+            raise Refused(f"this is a {target.shape.type}: add, set or remove items of it")
         set_seen(document, path, target, value, sight(author, block, document), archives(tx, block))
 
     return _change(tx, author, label, path, Operation.OVERWRITE, change)

@@ -24,7 +24,7 @@ from memory.errors import Refused
 from memory.faults import commit_point
 from memory.ids import AgentId
 from memory.past import Past, past_of
-from memory.schemas import Field, FieldType, MapSchema
+from memory.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.warm_blocks import WarmBlocks
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
@@ -233,3 +233,21 @@ async def test_of_an_older_version_its_own_size_is_told(tmp_path: Path) -> None:
     async with interrupted(tmp_path, a_text, lambda _tx: None) as remembering:
         sizes = [(await remembering.show(ASKING, "notes", version))["size"] for version in (0, 1, None)]
     assert sizes == [0, len("one\n"), len("one\nthe job's\n")]
+
+
+async def test_a_block_that_is_one_list_opens_with_an_item_on_each_line_and_is_written_so(tmp_path: Path) -> None:
+    def a_list(tx: Tx) -> None:
+        block = NewBlock(
+            STAR, "notes", "Notes.", PUBLIC, Trust.AGENT, schema=ListSchema(), values={"items": ["a", "b"]}
+        )
+        blocks.create_block(tx, block, SYSTEM, NOON)
+
+    def meanwhile(tx: Tx) -> None:
+        author = Author(STAR, Scope(PUBLIC), agent_writer(STAR), Trust.AGENT, NOON)
+        blocks.add_item(tx, author, "notes", "", "c")
+
+    async with interrupted(tmp_path, a_list, meanwhile) as remembering:
+        row = await remembering.opened(ASKING, "notes")
+        assert (row["text"], row["version"]) == ("a\nb", 1)
+        done = await remembering.edit(ASKING, "notes", "A\nb", row["version"])
+    assert (done["text"], done["merged"]) == ("1. A\n2. b\n3. c\n4. c\n", True)

@@ -9,7 +9,7 @@ from memory.block_fields import field_text, fields_by_hand, write_field
 from memory.block_history import Hand, by_hand
 from memory.blocks import Block, add_item, find_block
 from memory.database import Tx
-from memory.errors import Refused
+from memory.errors import BlockRefused, Refused
 from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Schema, Section
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
 
@@ -45,3 +45,44 @@ def test_what_is_neither_is_refused_with_what_is_taken(tx: Tx) -> None:
     of_schema(tx, RESTED)
     with pytest.raises(Refused, match=r"rested is yes or no \(true and false are taken as well.*not 'maybe'"):
         write(tx, "rested", "maybe")
+
+
+RECORDS = ListSchema(fields=(Field(name="title", required=True), Field(name="done", type=FieldType.BOOLEAN)))
+BOOK = CompositeSchema(
+    sections=(
+        Section(name="todo", schema=ListSchema(max_items=3)),
+        Section(name="tasks", schema=RECORDS),
+        Section(name="kept", schema=ListSchema(), read_only=True),
+    )
+)
+
+
+def test_a_list_section_is_written_with_an_item_on_each_line(tx: Tx) -> None:
+    block = of_schema(tx, BOOK)
+    assert fields_by_hand(block) == ["todo", "tasks"]
+    seen = write(tx, "todo", "milk\n\n  eggs \n").version
+    assert field_text(tx, block, "todo") == "milk\neggs"
+    add_item(tx, author(), "notes", "todo", "salt")
+    assert "## todo\n1. eggs\n2. salt\n" in write(tx, "todo", "eggs", seen).content, "what came since stays"
+    with pytest.raises(Refused, match="at most 3 items, not 4"):
+        write(tx, "todo", "a\nb\nc\nd")
+    assert "## todo\n## tasks" in write(tx, "todo", "").content
+
+
+def test_items_that_are_records_are_written_as_json(tx: Tx) -> None:
+    block = of_schema(tx, BOOK)
+    write(tx, "tasks", '{"title": "Buy milk", "done": true}\n{"title": "Rest"}')
+    assert field_text(tx, block, "tasks") == '{"title": "Buy milk", "done": true}\n{"title": "Rest"}'
+    for line, words in (("Buy milk", "is an item as JSON"), ('{"name": "x"}', "no field 'name'"), ("3", "has not")):
+        with pytest.raises(Refused, match=words):
+            write(tx, "tasks", line)
+
+
+def test_a_block_that_is_one_list_is_written_whole_and_a_log_never(tx: Tx) -> None:
+    block = of_schema(tx, ListSchema())
+    assert fields_by_hand(block) == []
+    assert write(tx, "", "a\nb").content == "1. a\n2. b\n"
+    made(tx, new("log", schema=LogSchema()))
+    log = find_block(tx, ADA, "log", IN_GUILD)
+    with pytest.raises(BlockRefused, match="its entries stay as they are"):
+        field_text(tx, log, "")
