@@ -293,9 +293,9 @@ def test_no_door_shows_or_changes_a_block_that_the_scope_may_not(
         mine = [n for n, (_, _, shared) in enumerate(worlds) if agent == ADA or shared]
         known = {f"b{n}" for n in mine if scope.may_use(worlds[n][0])}
         assert {block.label for block in visible_blocks(tx, agent, scope, tuple(BlockType))} == known
-        own, theirs = away_blocks(tx, agent, scope, 20)
-        away = {label.removeprefix("Ada/") for label in theirs} if agent == BEA else set(own)
-        assert (own if agent == BEA else theirs) == []
+        ours, theirs = away_blocks(tx, agent, scope, 20)
+        away = {label.removeprefix("Ada/") for label in theirs} if agent == BEA else set(ours)
+        assert (ours if agent == BEA else theirs) == []
         assert away == {f"b{n}" for n in mine if f"b{n}" in known and worlds[n][1] in ("working", "archival")}
         before = [tuple(row) for row in tx.all("SELECT content, pinned, block_type FROM memory_blocks ORDER BY n")]
         for number, (audience, _, _) in enumerate(worlds):
