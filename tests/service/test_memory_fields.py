@@ -40,7 +40,14 @@ async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
         t.configure(toml=TOML)
         await t.service.start()
         named = await t.olga.autocomplete("memory edit", "field", "", t.general, options={"label": "garden"})
-        assert [each.value for each in named] == ["notes", "sky.rain", "sky.signs"]
+        assert [each.value for each in named] == ["notes", "harvest", "sky.rain", "sky.signs"]
+        assert (
+            "harvest of block garden is written"
+            in (
+                await t.olga.submit_modal(await opened(t, "harvest"), {"text": '{"what": "plums"}\n{"what": "pears"}'})
+            ).text
+        )
+        assert "## harvest\n1. what: plums\n2. what: pears\n" in await shown(t)
         form = await opened(t, "sky.signs")
         assert (
             "sky.signs of block garden is written" in (await t.olga.submit_modal(form, {"text": "gulls\nwind\n"})).text
@@ -73,7 +80,7 @@ async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
     async with town(tmp_path) as t:
         t.configure(toml=TOML)
         await t.service.start()
-        for field, words in (("", "name a field"), ("harvest", "list of items"), ("sky.seen", "read only"), ("x", "x")):
+        for field, words in (("", "name a field"), ("sky.seen", "read only"), ("x", "x")):
             said = await opened(t, field)
             assert (said.modal, words in said.text) == (None, True), said.text
         code, _, error = await t.service.run("memory", "edit", "manual", "--text", "word " * 900)
