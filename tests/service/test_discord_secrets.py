@@ -175,7 +175,8 @@ async def test_search_finds_what_the_asker_may_know_there_and_nothing_else(offli
     assert await found(hugo, channel) == {"striped", "spotted"}
     assert await found(ida, channel) == {"striped"}
     assert await found(hugo, far) == {"spotted", "purple"}
-    assert await found(ida, ida.direct) == set()
+    assert await found(ida, ida.direct) == {"striped"}, "she is a member of that server alone"
+    assert await found(hugo, hugo.direct) == {"striped", "spotted", "purple"}
     nothing = await ida.command("search", {"text": "xylophone"}, channel)
     assert nothing.text.startswith("Nothing was found. I searched")
 
