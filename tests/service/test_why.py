@@ -175,7 +175,8 @@ async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Town) -> None
     said = await t.ana.say(channel, "I said this myself")
     assert "no answer of mine" in (await t.ana.menu(MENU, said)).text
     _told, private = await answered(t, t.ana, t.ana.direct, "Ana keeps a heron.", "heron")
-    assert "heron" in (await t.ana.command("why")).text
+    here = (await t.ana.command("why")).text  # with what her server knows, it may be so much that a file has the rest
+    assert "from what I remember" in here
     for asker in (t.ana, t.olga):
         refused = await asker.command("why", {"message": str(private.id)}, channel)
         assert refused.ephemeral
