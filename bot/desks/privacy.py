@@ -54,7 +54,7 @@ WORDS = {
     "times": "your time zone and quiet hours",
     "states": "words on how you are",
     "working": "what agents keep for some minutes from talks with you",
-    "jobs": "times at which something is to be said to you",
+    "jobs": "times at which something is to be said to you, or made of what an agent saved of you",
     "activity": "notes of what agents did in talks with you",
     "facts": "what agents learned from you, and talks with you alone in short",
     "projects": "what you taught agents about projects",
