@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from bot import policy
 from bot.desks.remembering_names import (
     Named,
+    block_name,
     damage_told,
     find_named,
     named_audience,
@@ -396,9 +397,3 @@ def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:
         " WHERE b.deleted_at IS NULL ORDER BY b.n"
     )
     return [(BlockId(row["id"]), block_name(row["name"], row["label"], row["audience"])) for row in found]
-
-
-def block_name(agent: str | None, label: str, audience: str) -> str:
-    """A block for the owner, who may not see what is in others' direct messages."""
-    whose = agent or "everybody"
-    return f"{whose}: a block of direct messages" if audience.startswith("person:") else f"{whose}/{label}"

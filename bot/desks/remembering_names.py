@@ -177,3 +177,9 @@ def version_before(past: Past, since: str, now: datetime) -> int:
             "(UTC), or how long ago, such as 8h, 2d or 30m"
         ) from None
     return past.since(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def block_name(agent: str | None, label: str, audience: str) -> str:
+    """A block for the owner, who may not see what is in others' direct messages."""
+    whose = agent or "everybody"
+    return f"{whose}: a block of direct messages" if audience.startswith("person:") else f"{whose}/{label}"

@@ -5,9 +5,11 @@ conversation, append-only, then what changes each turn as a tail of the newest m
 read through the turn's scope, so a model cannot repeat what those who hear it may not know.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from bot.groups import writing
@@ -220,7 +222,7 @@ again later and `search` finds it. What you may not use here you are not shown."
 
 
 def _render_system(material: Material) -> str:
-    shown = [render_block(block) for block in material.stable]
+    shown = [render_block(block, _labels(material)) for block in material.stable]
     if material.away:
         shown.append(f"Blocks of yours that are not shown (info says more of each): {', '.join(material.away)}")
     if material.shared_away:
@@ -244,13 +246,19 @@ def shown_versions(material: Material) -> dict[BlockId, int]:
     return {block.id: block.version for block in (*material.stable, *material.referenced, *material.logs)}
 
 
-def render_block(block: Block) -> str:
-    """A block as the model sees it: its address, what it may do with it, who can read it, what it is for, content.
+def _labels(material: Material) -> Counter[str]:
+    """How often each label is shown."""
+    return Counter(block.label for block in (*material.stable, *material.referenced, *material.logs))
 
-    By the address a tool finds it, also beside an own block of the same label.
+
+def render_block(block: Block, labels: Mapping[str, int] = MappingProxyType({})) -> str:
+    """A block as the model sees it: its name, what it may do with it, who can read it, what it is for, content.
+
+    By the name a tool finds it: one of another agent by its address, the constellation's where an own block that is
+    shown has the same label.
     """
     shared = f' shared_from="{_attribute(block.shared_from)}"' if block.shared_from else ""
-    name = _attribute(block.address)
+    name = _attribute(block.address if shared or labels.get(block.label, 0) > 1 else block.label)
     head = f'<block:{name} permission="{block.access}" readers="{readers(block.audience)}"{shared}>'
     about = f"{untagged(block.profile)}\n" if block.profile else ""
     content = untagged(block.shown)
@@ -325,7 +333,7 @@ def _tail(material: Material) -> str:
     where = material.place_name or material.turn.place
     heard_by = readers(material.turn.scope.audience)
     parts = [f"[now in {where}; your answer is heard by: {heard_by}]"]
-    parts += [render_block(block) for block in (*material.referenced, *material.logs)]
+    parts += [render_block(block, _labels(material)) for block in (*material.referenced, *material.logs)]
     if material.recalled:
         lines = plain(recalled_lines(material.recalled))
         parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')

@@ -39,7 +39,8 @@ def visible_blocks(
 
 
 def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[list[str], list[str]]:
-    """Blocks that are not in context by themselves: labels of the agent's own, and addresses of those shared with it.
+    """Blocks that are not in context by themselves: labels of the agent's own, and addresses of others: shared with
+    it, or the constellation's by its configuration. What is about spaces and people comes with their messages.
 
     No more than that of both together, those that were changed last.
     """
@@ -47,7 +48,9 @@ def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[l
     found = rows.all(
         "SELECT b.label, b.agent_id = ? AS own, coalesce(a.name, b.agent_id) AS owner FROM memory_blocks b"
         " LEFT JOIN agents a ON a.id = b.agent_id WHERE b.deleted_at IS NULL AND (b.agent_id = ?"
-        " OR b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)) AND b.agent_id <> '_constellation_'"
+        " OR (b.agent_id <> '_constellation_'"
+        " AND b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))"
+        " OR (b.agent_id = '_constellation_' AND b.label IN (SELECT label FROM constellation_blocks)))"
         f" AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND {where}"
         " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT ?",
         (agent, agent, agent, *parameters, limit),
