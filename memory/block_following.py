@@ -6,9 +6,10 @@ of its own, by the system: a block's history shows it, and the owner may revert 
 """
 
 import json
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import structlog
 
@@ -36,6 +37,7 @@ from memory.schemas import LogSchema
 from memory.targets import target_of
 
 _log = structlog.get_logger(__name__)
+_SECOND = len("2026-11-22T12:00:00")  # characters of a moment without its milliseconds
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, found: _Found) -> bool:
         edit = _by_system(tx, block, at)
         if whole or any(step.change.turn in found.turns for step in past.steps):
             changes = _changes(past, found.turns, found.words)
-            return bool(changes) and _taken_back(edit, past, changes)
+            return bool(changes) and _taken_back(edit, past, changes, found)
         return _lines_gone(edit, past, found.gone)
     except StoreError as error:  # the rest of what follows the message goes all the same
         _log.warning("words stay in a block", block=block, reason=str(error))
@@ -131,9 +133,9 @@ def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
     return past, past.start == 0 and not repaired
 
 
-def _taken_back(edit: Edit, past: Past, changes: Sequence[Change]) -> bool:
+def _taken_back(edit: Edit, past: Past, changes: Sequence[Change], found: _Found) -> bool:
     if past.held is not None and isinstance(past.held.schema, LogSchema):
-        return _entries_gone(edit, past.held.schema, changes)
+        return _entries_gone(edit, past.held.schema, changes, found)
     try:
         take_back(edit, past, changes)
     except BlockRefused:
@@ -143,13 +145,17 @@ def _taken_back(edit: Edit, past: Past, changes: Sequence[Change]) -> bool:
     return True
 
 
-def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> bool:
-    """Entries of a log bear the moment and the writer of the change that made them."""
-    made = {(to_text(each.at), each.writer) for each in changes}
+def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change], found: _Found) -> bool:
+    """Entries of a log bear the moment and the writer of the change that made them, which knows its second alone."""
+    made = {(to_text(each.at)[:_SECOND], each.writer) for each in changes}
+
+    def goes(entry: Mapping[str, Any]) -> bool:
+        of_these = (entry["at"][:_SECOND], entry["by"]) in made
+        return of_these and (found.words is None or not found.words.isdisjoint(_words_of(entry)))
 
     def change(document: BlockDocument) -> None:
         log = target_of(schema, "")
-        document.change(lambda loro: drop_entries(loro, log, lambda entry: (entry["at"], entry["by"]) in made))
+        document.change(lambda loro: drop_entries(loro, log, goes))
         document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
 
     return _changed(edit, change)
@@ -158,10 +164,18 @@ def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> b
 def _lines_gone(edit: Edit, past: Past, gone: Set[str]) -> bool:
     """Where the past is lost nobody can tell who wrote a line: it goes when half of its content words are to go.
 
-    Of a structured block that is what was saved of it beside its fields, which begin anew then.
+    Of a structured block that is what was saved of it beside its fields, which begin anew then, and agents' entries of
+    a log.
     """
+    schema = None if past.held is None else past.held.schema
+
+    def goes(entry: Mapping[str, Any]) -> bool:
+        return str(entry["by"]).startswith("agent:") and _mostly(_words_of(entry), gone)
 
     def change(document: BlockDocument) -> None:
+        if isinstance(schema, LogSchema):
+            log = target_of(schema, "")
+            document.change(lambda loro: drop_entries(loro, log, goes))
         text = document.text() if past.held is None else str(past.held.values[LOST])
         kept = [line for line in text.splitlines(keepends=True) if not _mostly(content_words(line), gone)]
         if "".join(kept) != text:
@@ -179,6 +193,10 @@ def _changed(edit: Edit, change: Callable[[BlockDocument], None]) -> bool:
         change(document)
 
     return edit(watched).content not in texts
+
+
+def _words_of(entry: Mapping[str, Any]) -> list[str]:
+    return content_words(" ".join(str(value) for name, value in entry.items() if name not in ("at", "by")))
 
 
 def _mostly(words: Sequence[str], gone: Set[str]) -> bool:

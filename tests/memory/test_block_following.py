@@ -250,7 +250,9 @@ def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> No
     said_and_kept = [("it rains", "rain"), ("my locker code is 4711", "Locker code: 4711"), ("the ferry", "harbour")]
     for number, (said, kept) in enumerate(said_and_kept, 1):
         turn = begun(tx, taken(tx, number, said))
-        blocks.add_item(tx, replace(author(turn.id), now=NOON + timedelta(seconds=number)), "seen", "", {"what": kept})
+        blocks.add_item(
+            tx, replace(author(turn.id), now=NOON + timedelta(milliseconds=720 * number)), "seen", "", {"what": kept}
+        )
     delete(tx, 2)
     assert "4711" not in stands(tx, "seen")
     assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
@@ -309,3 +311,16 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
         delete(tx, 1)
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
     assert stands(tx, "plans") == "Kept.\n", "the other one went all the same"
+
+
+def test_entries_of_a_log_whose_history_was_cut_go_by_their_words(tx: Tx) -> None:
+    block(tx, "seen", content="", schema=LogSchema(), char_limit=500)
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.add_item(tx, author(turn.id), "seen", "", "Locker code: 4711")
+    short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
+    late = replace(author(begun(tx, taken(tx, 2, "hello")).id), policy=short)
+    for day in range(6):
+        blocks.add_item(tx, replace(late, now=NOON + timedelta(days=day)), "seen", "", f"Day {day} was dry.")
+    delete(tx, 1)
+    assert "4711" not in stands(tx, "seen")
+    assert stands(tx, "seen").count("was dry") == 6
