@@ -157,9 +157,12 @@ class Items:
     def place_of(self, number: int, sight: Sight) -> int | None:
         """Where an item stands now that had that number, counted from 1, in the version that a writer was shown.
 
-        None when somebody else took it away since, or made something else of it. Raises Refused when there was none.
+        A number beyond those is one of what they added themselves since. None when somebody else took it away since, or
+        made something else of it. Raises Refused when there was none.
         """
         shown = self._weave.text(sight.version)
+        if number > len(shown):
+            shown = self._weave.known(sight)
         if not 1 <= number <= len(shown):
             raise Refused(f"there is no item {number}: the list had {len(shown)} when you saw it, counted from 1")
         char = shown[number - 1]

@@ -48,13 +48,17 @@ def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None 
 def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
     """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away.
 
-    The numbers are those of the version that the author was shown. Raises as `append_block`, and BlockChanged where
+    The numbers are those of the version that the author was shown; beyond its last line, of what it added itself as
+    long as nobody else wrote. Raises as `append_block`, and BlockChanged where
     those lines do not stand there as they did.
     """
 
     def change(block: Block, document: BlockDocument) -> None:
         _require_text(block)
-        shown = shown_text(document, sight(author, block, document), archives(tx, block))
+        known = sight(author, block, document)
+        shown = shown_text(document, known, archives(tx, block))
+        if known is not None and not known.others and last > len(shown.splitlines()):
+            shown = document.text()
         document.write(_spliced(shown, document.text(), first, last, text))
 
     return edit_block(tx, author, label, Operation.OVERWRITE, change)

@@ -11,7 +11,17 @@ from memory.audience import Trust
 from memory.block_log import CheckpointPolicy
 from memory.block_rows import load_block
 from memory.block_shortening import Limits
-from memory.blocks import Author, add_item, edit_lines, find_block, remove_item, set_field, set_item, write_block
+from memory.blocks import (
+    Author,
+    add_item,
+    append_block,
+    edit_lines,
+    find_block,
+    remove_item,
+    set_field,
+    set_item,
+    write_block,
+)
 from memory.database import Tx
 from memory.document import person_writer
 from memory.errors import BlockChanged, Refused
@@ -172,6 +182,29 @@ def test_of_a_number_the_last_who_sets_it_wins(tx: Tx) -> None:
     set_field(tx, OWNER, "notes", "state.energy", 3)
     set_field(tx, agent, "notes", "state.energy", 8)
     assert "energy: 8\n" in content(tx)
+
+
+def test_an_item_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: Tx) -> None:
+    made(tx, new(content="", schema=BOOK))
+    add_item(tx, OWNER, "notes", "todo", "a")
+    agent = shown(tx)
+    add_item(tx, OWNER, "notes", "todo", "theirs")
+    add_item(tx, agent, "notes", "todo", "mine")
+    set_item(tx, agent, "notes", "todo", 2, "mine, done")
+    assert "1. a\n2. theirs\n3. mine, done\n" in content(tx)
+    with pytest.raises(Refused, match="there is no item 3"):
+        remove_item(tx, agent, "notes", "todo", 3)
+
+
+def test_a_line_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: Tx) -> None:
+    made(tx, new(content=LINES))
+    agent = shown(tx)
+    append_block(tx, agent, "notes", "- ham\n")
+    edit_lines(tx, agent, "notes", 4, 4, "- bread")
+    assert content(tx) == f"{LINES}- bread\n"
+    write_block(tx, OWNER, "notes", f"- oats\n{LINES}- bread\n")
+    with pytest.raises(Refused, match="lines 4 to 4 are not there"):
+        edit_lines(tx, agent, "notes", 4, 4, "- rice")
 
 
 def test_an_item_is_taken_by_the_number_that_was_shown(tx: Tx) -> None:
