@@ -142,5 +142,5 @@ def test_without_words_of_the_question_or_of_messages_the_signs_alone_decide(wor
 def test_windows_end_with_what_is_known_around() -> None:
     numbers = [3, 5, 8, 9]
     assert candidates._beside(numbers, 0, 2) == [3, 5, 8]
-    assert Surroundings((3,), [3, 5, 8], numbers).own == (3,)
-    assert Close(1.0, 0.5, 0.2).own == 1.0
+    assert candidates._beside(numbers, 2, 1) == [5, 8, 9]
+    assert candidates._beside(numbers, 3, 2) == [5, 8, 9]
