@@ -23,6 +23,7 @@ from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
 from memory.fulltext import date_words, index_text, storable
 from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.late_indexes import index_waiting
 from memory.turns import Turn
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
@@ -113,6 +114,7 @@ def note(tx: Tx, event: NewEvent, now: datetime) -> None:
         "search_text": index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}"),
     }
     tx.insert("activity_events", values)
+    tx.later(index_waiting)
 
 
 def take_back(
@@ -129,9 +131,8 @@ def take_back(
         stays, event = but(agent, audience), as_dict(row)
         event["words"] = f"{told}; this was taken back since{stays}"
         event["search_text"] = f"{row['search_text']} {index_text('taken back')}"
-        tx.run(
-            "DELETE FROM activity_events WHERE id = ?", (row["id"],)
-        )  # its words are indexed when a row comes or goes
+        # Its words are indexed when a row comes or goes.
+        tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
         tx.insert("activity_events", event)
         new = NewEvent(Kind.NOTABLE, f"had this taken back: {told}{stays}", audience, Trust(row["trust"]), agent)
         note(tx, new, now)

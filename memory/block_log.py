@@ -20,8 +20,8 @@ from memory.clock import to_text
 from memory.database import Rows, Tx, Value
 from memory.document import Stamp, Writer
 from memory.errors import BlockCorrupt
-from memory.fulltext import index_text
 from memory.ids import BlockId, PersonId
+from memory.late_indexes import index_waiting
 from memory.warm_blocks import OpenBlock, WarmBlocks
 
 
@@ -42,11 +42,6 @@ class CheckpointPolicy:
 
 
 DEFAULT_POLICY = CheckpointPolicy()
-
-
-def search_text(label: str, description: str, content: str) -> str:
-    """What the full-text index holds of a block."""
-    return index_text(f"{label} {description} {content}")
 
 
 def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlock:
@@ -72,12 +67,12 @@ def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolic
     if data:
         insert_update(tx, opened.id, opened.audience, stamp, data)
         changed = tx.run(
-            "UPDATE memory_blocks SET content = ?, search_text = ?, next_seq = ?, updated_at = ?"
-            " WHERE id = ? AND next_seq = ?",
-            (text, search_text(*opened.heading, text), stamp.seq + 1, to_text(stamp.at), opened.id, stamp.seq),
+            "UPDATE memory_blocks SET content = ?, next_seq = ?, updated_at = ? WHERE id = ? AND next_seq = ?",
+            (text, stamp.seq + 1, to_text(stamp.at), opened.id, stamp.seq),
         )
         if changed != 1:
             raise BlockCorrupt(f"block {opened.id} was written by another connection at the same time")
+        tx.later(index_waiting)
         opened.saved(len(data))
         if _is_due(opened, stamp.at, policy):
             # The document is let go: the next edit shows that the checkpoint can be read, and what Loro keeps in

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memory import late_indexes
 from memory.clock import Clock, to_text
 from memory.database import Database, Rows, Tx, connect, driver
 from memory.errors import DatabaseCorrupt
@@ -20,6 +21,7 @@ from memory.migrations import Kind, prepare, unreadable
 
 _ENSURE = commit_point("constellation.ensure")
 _BIND = commit_point("constellation.bind")
+_INDEX = commit_point("constellation.index")
 _POSITION = commit_point("cursor.note")
 
 
@@ -172,6 +174,8 @@ class Constellations:
         prepare(path, Kind.CONSTELLATION)
         async with AsyncExitStack() as stack:
             database = await stack.enter_async_context(Database.open(path))
+            if await database.read(late_indexes.waiting):  # the service died before it came to that
+                await database.write(_INDEX, late_indexes.index_waiting)
             return _Open(database, stack.pop_all())
 
     async def _close_idle(self) -> None:

@@ -21,7 +21,7 @@ import aiosqlite
 
 from memory.distances import NATIVE, PYTHON, Distances, provide
 from memory.errors import DatabaseBusy, DatabaseFull
-from memory.faults import Point, faults
+from memory.faults import Point, commit_point, faults
 from memory.kept import Kept
 
 T = TypeVar("T")
@@ -29,7 +29,12 @@ K = TypeVar("K")
 Value: TypeAlias = str | int | float | bytes | None
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
+_LATER = commit_point("database.later")
+
 _BUSY_MS, _HURRIED_MS = 5_000, 500
+LATE = 0.1
+"""Seconds after a commit until what was left for later is done."""
+_PATIENCE = 0.25
 _READERS = 2
 """A third made answering no faster on two cores: beside SQLite's own work, reading is Python, one thread at a time."""
 _DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
@@ -141,6 +146,18 @@ class Tx(Rows):
         A `Tx` without a `Database` gives a new one every time, since nobody would empty it after a rollback.
         """
         return kind() if self._kept is None else self._kept.of(kind)
+
+    def later(self, work: "Callable[[Tx], None]") -> None:
+        """Have this done soon after the commit, once for all units that ask for it: within `LATE` seconds, and before
+        a read that wants it (`Database.read`).
+
+        It finds in the file what is to be done, so that a death between loses nothing; whoever opens the file runs it.
+        A `Tx` without a `Database` does it at once.
+        """
+        if self._kept is None:
+            work(self)
+        else:
+            self._kept.later[work] = None
 
     def run(self, sql: str, parameters: Parameters = ()) -> int:
         """Execute one statement; gives the number of rows it changed."""
@@ -267,6 +284,13 @@ def _commit(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[An
     return results
 
 
+def _do_later(kept: Kept, tx: Tx) -> None:
+    """Do what units asked to be done after their commit."""
+    while kept.later:
+        work, _ = kept.later.popitem()
+        work(tx)
+
+
 class Database:
     """One open SQLite file."""
 
@@ -278,6 +302,8 @@ class Database:
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
         self._closing = False
+        self._catching = 0
+        self._timer: asyncio.TimerHandle | None = None
         self.committed = asyncio.Event()
         """Set after every commit; who waits for the next one clears it first."""
 
@@ -315,8 +341,14 @@ class Database:
         # Needs no shield: who is cancelled cancels the future alone, and the unit runs without it.
         return await self.submit(point, work, durable=durable)
 
-    async def read(self, work: Callable[[Rows], T]) -> T:
-        """Run `work` on a reader's thread; it sees everything that was committed before."""
+    async def read(self, work: Callable[[Rows], T], *, indexed: bool = False) -> T:
+        """Run `work` on a reader's thread; it sees everything that was committed before.
+
+        A search wants it `indexed` as well: what units left for later is done first, if the writer can do it within
+        `_PATIENCE` seconds.
+        """
+        if indexed and (self._kept.later or self._catching) and not self._closing:
+            await asyncio.wait([self._catch_up()], timeout=_PATIENCE)
         try:
             return await min(self._readers, key=lambda reader: reader.busy).run(work)
         except driver.OperationalError as error:
@@ -339,6 +371,36 @@ class Database:
         with suppress(DatabaseBusy, DatabaseFull):
             await self.maintain(lambda raw: raw.execute(f"PRAGMA busy_timeout={_HURRIED_MS}"))
 
+    def _late_unit(self) -> _Unit[None]:
+        """What was left for later, as a unit; where it fails it is tried again after the next commit."""
+        asked = dict(self._kept.later)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._catching += 1
+
+        def ended(_: object) -> None:
+            self._catching -= 1
+            if done.cancelled() or done.exception() is not None:
+                self._kept.later.update(asked)
+
+        done.add_done_callback(ended)
+        return _Unit(_LATER, lambda tx: _do_later(self._kept, tx), False, done)
+
+    def _catch_up(self) -> "asyncio.Future[None]":
+        unit = self._late_unit()
+        self._waiting.append(unit)
+        self._arrived.set()
+        return unit.done
+
+    def _catch_up_soon(self) -> None:
+        """Unless that is arranged already."""
+        if self._kept.later and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LATE, self._in_time)
+
+    def _in_time(self) -> None:
+        self._timer = None
+        if self._kept.later and not self._closing:
+            self._catch_up()
+
     async def _flush(self) -> None:
         try:
             while not self._closing or self._waiting:
@@ -348,8 +410,13 @@ class Database:
                     units, self._waiting = self._waiting, []
                     await self._commit_group(units)
                     self.committed.set()
+                    self._catch_up_soon()
+            if self._kept.later:
+                await self._commit_group([self._late_unit()])
         finally:  # cancelled, with the loop: nobody shall wait for what will not be done
             self._closing = True
+            if self._timer is not None:
+                self._timer.cancel()
             for unit in self._waiting:
                 unit.done.cancel()
 

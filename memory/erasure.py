@@ -16,6 +16,7 @@ from memory.clock import to_text
 from memory.database import Connection, Rows, Tx, Value
 from memory.fulltext import content_words
 from memory.ids import ErasureId, MessageId, PersonId, TurnId
+from memory.late_indexes import index_waiting
 
 _USED = """SELECT u.turn_id, m.content FROM turn_uses u JOIN messages m ON u.kind = 'message' AND m.id = u.row_id
              WHERE m.person_id = :person AND m.role = 'user'
@@ -45,6 +46,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     for store in persons.STORES:
         store.erase(tx, person)
     begin_again(tx, _running(tx))
+    index_waiting(tx)  # what would be indexed later is in the row by now, and would be twice
     for index in full_text_indexes(tx):
         tx.run(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
     values: dict[str, Value] = {"id": erasure, "person_id": person, "before": json.dumps(before), "answers": answers}

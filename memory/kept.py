@@ -1,8 +1,11 @@
 """What is kept in memory of one file, for as long as it is sure to be as the file is."""
 
-from typing import Any, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar, cast
 
 K = TypeVar("K")
+Later: TypeAlias = Callable[[Any], None]
+"""Work for a unit of its own: it takes a `Tx`, and finds by itself what is to be done."""
 
 
 class Kept:
@@ -18,6 +21,8 @@ class Kept:
         self._version: int | None = None
         self.level = ""
         """How much of a commit SQLite waits for, as the connection was told last."""
+        self.later: dict[Later, None] = {}
+        """What units asked to be done soon after their commit, see `Tx.later`; a rollback leaves it."""
 
     def of(self, kind: type[K]) -> K:
         """The object of that class, made now if there is none."""

@@ -188,11 +188,11 @@ class Archive:
             ]
 
         async with self.constellations.use(self.house) as database:
-            return await database.read(read)
+            return await database.read(read, indexed=True)
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.constellations.use(self.house) as database:
-            return await database.read(read)
+            return await database.read(read, indexed=True)
 
     # ------------------------------------------------------------------ the owner's command line
 

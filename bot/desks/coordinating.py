@@ -133,7 +133,7 @@ class Coordinating:
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.constellations.use(self.house) as database:
-            return await database.read(read)
+            return await database.read(read, indexed=True)
 
     # ------------------------------------------------------------------ the owner's command line
 

@@ -187,7 +187,7 @@ class Desk:
         asked = await self.understood(text)
         query = Query(text, None, limit=limit, meaning=asked.meaning)
         async with self._constellations.use(self._house) as database:
-            found = await database.read(lambda rows: search(rows, query, asker.scope))
+            found = await database.read(lambda rows: search(rows, query, asker.scope), indexed=True)
         return replace(found, words_alone=asked.why)
 
     async def agents(self) -> list[Agent]:

@@ -6,7 +6,7 @@ from datetime import datetime
 import regex
 
 from memory import containers
-from memory.block_log import open_block, save_change, search_text
+from memory.block_log import open_block, save_change
 from memory.blocks.finding import block_by_id, own_block
 from memory.blocks.guard import require_fits
 from memory.blocks.records import Block, NewBlock
@@ -15,6 +15,7 @@ from memory.database import Tx, Value
 from memory.document import Stamp, Writer, require_text
 from memory.errors import BlockExists, Refused
 from memory.ids import BlockId, new_id
+from memory.late_indexes import block_words
 from memory.schemas import TEXT, TextSchema, dump_schema, outline
 
 _MOST_LABEL = 100
@@ -29,7 +30,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
     row: dict[str, Value] = {"id": block, "agent_id": new.owner, "label": new.label, "description": new.description}
     row |= {"block_type": new.type, "permission": new.permission, "audience": new.audience, "person_id": new.about}
     row |= {"char_limit": new.limit, "pinned": int(new.pinned), "trust": int(new.trust), "profile": new.profile}
-    row |= {"created_at": moment, "updated_at": moment, "search_text": search_text(new.label, new.description, "")}
+    row |= {"created_at": moment, "updated_at": moment, "search_text": block_words(new.label, new.description, "")}
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
     if not tx.insert("memory_blocks", row, ignore=True):
@@ -53,7 +54,7 @@ def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block
     if (found.profile, found.description) == (spec.profile, spec.description):
         return found
     _require_sound(replace(spec, content=""))
-    search = search_text(spec.label, spec.description, found.content)
+    search = block_words(spec.label, spec.description, found.content)
     tx.run(
         "UPDATE memory_blocks SET profile = ?, description = ?, search_text = ?, updated_at = ? WHERE id = ?",
         (spec.profile, spec.description, search, to_text(now), found.id),

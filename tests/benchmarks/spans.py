@@ -100,10 +100,10 @@ def timed_writes(spans: Spans) -> Iterator[None]:
         finally:
             spans.add(point.name, begin)
 
-    async def timed_read(self: Database, work: Any) -> Any:
+    async def timed_read(self: Database, work: Any, *, indexed: bool = False) -> Any:
         begin = time.perf_counter()
         try:
-            return await read(self, _timed(spans, work, "read:work"))
+            return await read(self, _timed(spans, work, "read:work"), indexed=indexed)
         finally:
             spans.add("read", begin)
 

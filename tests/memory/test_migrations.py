@@ -189,7 +189,7 @@ work_states fact_sources facts facts_fts project_learnings sessions
 dream_changes dream_items dream_marks dream_runs dream_tallies feedback graph_triples session_evaluations
 coordination_tasks handoff_notes handoff_reads notable_events
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns
-vector_models vector_queue vector_spaces vectors working_memory
+index_queue vector_models vector_queue vector_spaces vectors working_memory
 """
 GLOBAL = """
 constellations cursors erasures job_wakes link_codes migration_checksums places privacy_choices user_identities users

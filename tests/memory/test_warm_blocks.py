@@ -221,7 +221,7 @@ async def test_a_new_description_is_searched_after_the_next_edit(database: Datab
     )
     await database.write(POINT, add(" and cake"))
     query = "SELECT search_text FROM memory_blocks WHERE search_text LIKE '%zebras tea and cake%'"
-    assert await database.read(lambda rows: len(rows.all(query))) == 1
+    assert await database.read(lambda rows: len(rows.all(query)), indexed=True) == 1
 
 
 async def test_a_file_that_is_opened_again_has_the_same_text(tmp_path: Path) -> None:
