@@ -9,13 +9,14 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
 from memory.activity import Kind
 from memory.answering import answering, caused
 from memory.audience import Audience
+from memory.block_erasing import forget_past, wipe
 from memory.block_history import Edit, past_of_block, take_back
 from memory.block_log import open_block, save_change
 from memory.block_repair import repair_block
@@ -28,7 +29,7 @@ from memory.database import Rows, Tx
 from memory.document import BlockDocument
 from memory.errors import BlockCorrupt, BlockRefused, Refused, StoreError
 from memory.fulltext import content_words
-from memory.ids import AgentId, BlockId, TurnId
+from memory.ids import AgentId, BlockId, PersonId, TurnId
 from memory.log_entries import drop_entries
 from memory.messages import Message
 from memory.parts import LOST
@@ -65,7 +66,83 @@ def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] | None = None,
     turns = caused(tx, answered)
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
     found = _Found(frozenset(turns), None if whole else gone, gone)
-    return sum(_take_back(tx, block, at, found) for block in blocks)
+    changed = sum(_take_back(tx, block, at, found) for block in blocks)
+    _seal(tx, blocks)
+    for block in _written(tx, turns, deleted=True):
+        wipe(tx, block, at)
+    return changed
+
+
+def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
+    """Take back what agents wrote into blocks from a person's messages, and the past of those blocks with it.
+
+    For an erasure, while the messages still stand. Turns that answered others too lose what shares a word with the
+    person's. What nobody can read any more is logged, and repaired blocks begin anew in any case.
+    """
+    sources = _sources(tx, person)
+    found: dict[TurnId, list[_Source]] = {}
+    for source in sources:
+        for turn in caused(tx, [source.turn]):
+            found.setdefault(turn, []).append(source)
+    for block in _written(tx, list(found)):
+        try:
+            past, whole = _past(tx, block, at)
+            ours = {step.change.turn for step in past.steps if step.change.turn in found}
+            if ours:
+                _taken_from(tx, block, at, past, {turn: found[turn] for turn in ours if turn is not None})
+            if not whole:
+                _lines_gone(_by_system(tx, block, at), _past(tx, block, at)[0], [source.words for source in sources])
+            if ours or not whole:
+                forget_past(tx, block, at)
+        except StoreError as error:
+            _log.warning("words stay in a block", block=block, reason=str(error))
+    for block in _written(tx, list(found), deleted=True):
+        wipe(tx, block, at)
+
+
+class _Source(NamedTuple):
+    """A turn that answered a person: the content words that they said there, and whether nobody else spoke."""
+
+    turn: TurnId
+    words: Set[str]
+    alone: bool
+
+
+def _sources(rows: Rows, person: PersonId) -> list[_Source]:
+    heard = """WITH heard (turn, message) AS (
+               SELECT turn_id, message_id FROM inbox WHERE turn_id IS NOT NULL AND message_id IS NOT NULL
+               UNION SELECT turn_id, about_id FROM inbox WHERE turn_id IS NOT NULL AND about_id IS NOT NULL
+               UNION SELECT batch_id, id FROM messages WHERE batch_id IS NOT NULL AND role = 'user')
+             SELECT h.turn, m.content, m.person_id IS :person AS theirs FROM heard h JOIN messages m ON m.id = h.message
+             WHERE m.role = 'user' AND h.turn IN (SELECT o.turn FROM heard o JOIN messages p ON p.id = o.message
+               WHERE p.person_id = :person AND p.role = 'user')"""
+    words: dict[int, set[str]] = {}
+    others: set[int] = set()
+    for row in rows.all(heard, {"person": person}):
+        said = words.setdefault(row["turn"], set())
+        if row["theirs"]:
+            said.update(content_words(row["content"]))
+        elif row["content"]:
+            others.add(row["turn"])
+    return [_Source(TurnId(turn), said, turn not in others) for turn, said in words.items()]
+
+
+def _taken_from(tx: Tx, block: BlockId, at: datetime, past: Past, turns: Mapping[TurnId, Sequence[_Source]]) -> None:
+    alone = {turn for turn, sources in turns.items() if all(source.alone for source in sources)}
+    changes = _changes(past, alone, None)
+    for turn in turns.keys() - alone:
+        changes += _changes(past, {turn}, {word for source in turns[turn] for word in source.words})
+    if changes:
+        changes.sort(key=lambda change: change.seq)
+        _taken_back(_by_system(tx, block, at), past, changes, _Found(frozenset(turns), None, frozenset()))
+
+
+def _seal(tx: Tx, blocks: Sequence[BlockId]) -> None:
+    """What stood there once is not brought back by who undoes."""
+    tx.run(
+        "UPDATE memory_blocks SET sealed_seq = next_seq - 1 WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(blocks),),
+    )
 
 
 def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
@@ -76,8 +153,11 @@ def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
     return rows.one(sql, {"id": old.id, "turns": json.dumps(turns)}) is None
 
 
-def _written(rows: Rows, turns: Sequence[TurnId]) -> list[BlockId]:
-    """The blocks that turns changed, as the activity has them; where it forgot, all that may be are looked at."""
+def _written(rows: Rows, turns: Sequence[TurnId], *, deleted: bool = False) -> list[BlockId]:
+    """The blocks that turns changed, as the activity has them; where it forgot, all that may be are looked at.
+
+    Those that stand, or those that were `deleted` since.
+    """
     sql = """SELECT DISTINCT turn_id, event_type = ? AS wrote, json_extract(details, '$.block') AS block
              FROM activity_events WHERE turn_id IN (SELECT value FROM json_each(?))"""
     events = rows.all(sql, (Kind.BLOCK, json.dumps(turns)))
@@ -85,10 +165,10 @@ def _written(rows: Rows, turns: Sequence[TurnId]) -> list[BlockId]:
         row["turn_id"] for row in events if row["wrote"] and row["block"] is None
     }
     told = {row["block"] for row in events if row["block"] is not None}
-    sql = """SELECT id FROM memory_blocks WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL
-             ORDER BY n"""
+    sql = """SELECT id FROM memory_blocks WHERE id IN (SELECT value FROM json_each(?))
+             AND (deleted_at IS NOT NULL) = ? ORDER BY n"""
     found = told.union(*(_perhaps_written(rows, turn) for turn in sorted(forgotten)))
-    return [BlockId(row["id"]) for row in rows.all(sql, (json.dumps(sorted(found)),))]
+    return [BlockId(row["id"]) for row in rows.all(sql, (json.dumps(sorted(found)), deleted))]
 
 
 def _perhaps_written(rows: Rows, turn: TurnId) -> set[str]:
@@ -96,7 +176,7 @@ def _perhaps_written(rows: Rows, turn: TurnId) -> set[str]:
     sql = """WITH t AS (SELECT started_at AS start, coalesce(ended_at, '9') AS end FROM turns WHERE id = :turn
                  AND EXISTS (SELECT 1 FROM messages m WHERE m.batch_id = :turn AND m.role = 'tool'))
              SELECT b.id FROM t JOIN memory_blocks b ON b.updated_at >= t.start AND b.created_at <= t.end
-             WHERE b.block_type <> 'log' AND b.deleted_at IS NULL AND (
+             WHERE b.block_type <> 'log' AND (
                EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id AND u.created_at >= t.start
                  AND u.created_at <= t.end)
                OR (SELECT u.seq > 1 AND u.created_at > t.start FROM memory_block_updates u WHERE u.block_id = b.id
@@ -117,7 +197,7 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, found: _Found) -> bool:
         if whole or any(step.change.turn in found.turns for step in past.steps):
             changes = _changes(past, found.turns, found.words)
             return bool(changes) and _taken_back(edit, past, changes, found)
-        return _lines_gone(edit, past, found.gone)
+        return _lines_gone(edit, past, [found.gone])
     except StoreError as error:  # the rest of what follows the message goes all the same
         _log.warning("words stay in a block", block=block, reason=str(error))
         return False
@@ -161,8 +241,9 @@ def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change], foun
     return _changed(edit, change)
 
 
-def _lines_gone(edit: Edit, past: Past, gone: Set[str]) -> bool:
-    """Where the past is lost nobody can tell who wrote a line: it goes when half of its content words are to go.
+def _lines_gone(edit: Edit, past: Past, gone: Sequence[Set[str]]) -> bool:
+    """Where the past is lost nobody can tell who wrote a line: it goes when half of its content words are those of one
+    of the messages that are to go.
 
     Of a structured block that is what was saved of it beside its fields, which begin anew then, and agents' entries of
     a log.
@@ -199,8 +280,8 @@ def _words_of(entry: Mapping[str, Any]) -> list[str]:
     return content_words(" ".join(str(value) for name, value in entry.items() if name not in ("at", "by")))
 
 
-def _mostly(words: Sequence[str], gone: Set[str]) -> bool:
-    return 0 < len(words) <= 2 * sum(word in gone for word in words)
+def _mostly(words: Sequence[str], gone: Sequence[Set[str]]) -> bool:
+    return any(0 < len(words) <= 2 * sum(word in said for word in words) for said in gone)
 
 
 def _changes(past: Past, turns: Collection[TurnId], words: Set[str] | None) -> list[Change]:

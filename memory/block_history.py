@@ -12,7 +12,7 @@ from memory import activity
 from memory.activity import Kind, NewEvent
 from memory.audience import Scope, Trust
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
-from memory.block_rows import archives_of, load_block
+from memory.block_rows import archives_of, load_block, sealed_of
 from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
 from memory.changes import Change, Deed, Note, Stamp, Writer, difference, person_writer
 from memory.clock import from_text, to_text
@@ -35,6 +35,8 @@ class Edit:
     make: Callable[[Callable[[BlockDocument], None]], Block]
     archives: Callable[[], Sequence[Archive]]
     """What is kept of the block beside its document."""
+    sealed: Callable[[], int] = lambda: 0
+    """The version up to which nothing is undone or done again through this door: words were taken out of the block."""
 
     def __call__(self, change: Callable[[BlockDocument], None]) -> Block:
         return self.make(change)
@@ -83,6 +85,7 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
     return Edit(
         lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document)),
         lambda: archives_of(tx, find_block(tx, author.agent, label, author.scope).id),
+        lambda: sealed_of(tx, find_block(tx, author.agent, label, author.scope).id),
     )
 
 
@@ -119,7 +122,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
         moment, version = from_text(to_text(hand.now)), opened.document.version
         return block._replace(content=text, trust=trust, updated_at=moment, version=version)
 
-    return Edit(edit, lambda: archives_of(tx, block.id))
+    return Edit(edit, lambda: archives_of(tx, block.id), lambda: 0 if hand.is_owner else sealed_of(tx, block.id))
 
 
 def _not_theirs(block: Block) -> str:
@@ -233,7 +236,8 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
 
     def change(document: BlockDocument) -> None:
         past = _current(document, edit, known)
-        undoable, redoable = undo_stacks(past.by(writer, past.start))
+        sealed = edit.sealed()
+        undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
         candidates = undoable if deed is Deed.UNDO else redoable
         for each in reversed(candidates):
             plan = _part_back(document, past, each) if document.structured else _text_back(document, past, each)
@@ -245,6 +249,8 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
         if candidates:
             nothing += f": others changed since what your change {candidates[-1].seq} did"
         kept = f"; what can be undone are {past.range}" if past.start else ""
+        if sealed > past.start and past.by(writer, past.start):
+            kept += f"; changes up to {sealed} stay: with them came words that were taken back since"
         raise Refused(f"{nothing}{kept}")
 
     block = edit(change)

@@ -159,6 +159,12 @@ def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datet
     tx.insert("memory_block_archives", values)
 
 
+def sealed_of(rows: Rows, block: BlockId) -> int:
+    """The version up to which only the owner undoes: words were taken out of the block then."""
+    row = rows.one("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (block,))
+    return 0 if row is None else int(row["sealed_seq"])
+
+
 def version_of(rows: Rows, block: BlockId) -> int:
     """The version a block is at: the number of its newest change."""
     return int(head_of(rows, block)["next_seq"]) - 1

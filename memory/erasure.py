@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory import groups, messages, outbox, persons, turns
+from memory.block_following import unwrite_person
 from memory.clock import to_text
 from memory.database import Connection, Rows, Tx, Value
 from memory.fulltext import content_words
@@ -41,6 +42,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     """Erase a person from this file; doing it again for the same erasure erases what came since. Must be durable."""
     before = persons.count_all(tx, person)
     moved = _running(tx)
+    unwrite_person(tx, person, now)
     answers = _empty_answers(tx, person, now)
     _strip_names(tx, person)
     for store in persons.STORES:

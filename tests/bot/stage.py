@@ -146,7 +146,7 @@ class Service:
 
     async def read(self, work: Callable[[Rows], T], house: ConstellationId | None = None) -> T:
         async with self.constellations.use(house or self.house) as database:
-            return await database.read(work)
+            return await database.read(work, indexed=True)
 
     async def write(self, work: Callable[[Tx], T], house: ConstellationId | None = None) -> T:
         async with self.constellations.use(house or self.house) as database:

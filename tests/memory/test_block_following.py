@@ -10,22 +10,25 @@ import structlog
 from memory import activity, block_history, blocks, inbox, messages, turns
 from memory.activity import Kind, NewEvent
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.block_following import unwrite
+from memory.block_erasing import forget_past
+from memory.block_following import unwrite, unwrite_person
 from memory.block_log import CheckpointPolicy
+from memory.block_repair import verify_block
 from memory.block_shortening import Limits
 from memory.blocks import Author, BlockType, NewBlock
 from memory.changes import SYSTEM, Deed, agent_writer, person_writer
 from memory.database import Rows, Tx
-from memory.errors import BlockRefused
+from memory.errors import BlockRefused, Refused
 from memory.following import narrow_message
 from memory.ids import BlockId, PersonId, TurnId
 from memory.inbox import InRow
 from memory.messages import Message, Said
+from memory.packing import unpack
 from memory.past import Past
 from memory.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.turns import Turn
 from memory.warm_blocks import WarmBlocks
-from tests.memory.parts import ANN, GUILD, NOON, STAR, arrival, begun, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
 LATER = NOON + timedelta(minutes=1)
@@ -324,3 +327,131 @@ def test_entries_of_a_log_whose_history_was_cut_go_by_their_words(tx: Tx) -> Non
     delete(tx, 1)
     assert "4711" not in stands(tx, "seen")
     assert stands(tx, "seen").count("was dry") == 6
+
+
+def words_of_file(tx: Tx) -> str:
+    """All that stands in blocks and in what is kept of their past, as stored."""
+    found = [
+        value
+        for row in (
+            *tx.all("SELECT * FROM memory_blocks"),
+            *tx.all("SELECT * FROM memory_block_updates"),
+            *tx.all("SELECT * FROM memory_block_checkpoints"),
+            *tx.all("SELECT * FROM memory_block_archives"),
+        )
+        for value in row
+    ]
+    return " ".join(
+        unpack(value).decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in found
+    )
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_an_agent_does_not_bring_back_what_was_taken_back(tx: Tx, undone: bool) -> None:
+    first = begun(tx, taken(tx, 1, "my code is 4711"))
+    blocks.append_block(tx, author(first.id), "notes", "Code 4711.\n")
+    second = author(begun(tx, taken(tx, 2, "other words")).id)
+    if undone:
+        block_history.undo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+    for go in (block_history.redo, block_history.undo):
+        with pytest.raises(Refused, match="came words that were taken back"):
+            go(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+    blocks.append_block(tx, second, "notes", "More.\n")
+    block_history.undo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+    assert stands(tx, "notes") == "Kept.\n"
+    block_history.redo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+    assert stands(tx, "notes") == "Kept.\nMore.\n"
+
+
+@pytest.mark.parametrize("owner", [False, True])
+def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
+    block(tx, "human", about=ANN)
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
+    person = OWNER_ID if owner else ANN
+    hand = block_history.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
+    block_history.write(block_history.by_hand(tx, hand, made), "Kept.\n")
+    delete(tx, 1)
+    again = block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+    if owner:
+        block_history.undo(again, person_writer(person))
+        assert stands(tx, "human") == "Kept.\nCode 4711.\n"
+        return
+    with pytest.raises(Refused, match="came words that were taken back"):
+        block_history.undo(again, person_writer(person))
+    assert stands(tx, "human") == "Kept.\n"
+
+
+def test_a_block_that_was_deleted_is_emptied(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
+    tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
+    delete(tx, 1)
+    assert "4711" not in words_of_file(tx)
+    assert stands(tx, "plans") == "Kept.\n"
+
+
+# ---------------------------------------------------------------- erasing a person
+
+
+def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: Tx) -> None:
+    theirs, others = begun(tx, taken(tx, 1, "they fired me")), begun(tx, taken(tx, 2, "nice weather", person=BOB))
+    blocks.append_block(tx, author(theirs.id), "notes", "Ann is jobless.\n")
+    blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
+    blocks.append_block(tx, author(others.id), "plans", "Swim.\n")
+    hand = block_history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    block_history.write(block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), "Gone.\n")
+    block_history.undo(
+        block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), person_writer(OWNER_ID)
+    )
+    unwrite_person(tx, ANN, LATER)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\nSwim.\n")
+    assert "jobless" not in words_of_file(tx)
+    after = blocks.append_block(tx, author(others.id), "notes", "More.\n")
+    assert block_history.past_of_block(tx, after.id).version == after.version
+    assert verify_block(tx, after.id) == []
+    with pytest.raises(Refused):
+        block_history.roll_back(block_history.by_hand(tx, hand, after), 2)
+
+
+def test_erasing_leaves_of_a_shared_turn_what_holds_none_of_the_words(tx: Tx) -> None:
+    both = begun(tx, taken(tx, 1, "my dog Fido"), taken(tx, 2, "my cat Minka", person=BOB))
+    blocks.append_block(tx, author(both.id), "notes", "Ann: Fido.\n")
+    blocks.append_block(tx, author(both.id), "notes", "Bob: Minka.\n")
+    unwrite_person(tx, ANN, LATER)
+    assert stands(tx, "notes") == "Kept.\nBob: Minka.\n"
+    assert "Fido" not in words_of_file(tx)
+
+
+def test_erasing_empties_fields_and_their_past(tx: Tx) -> None:
+    schema = MapSchema(fields=(Field(name="pet", type=FieldType.TEXT), Field(name="seen", type=FieldType.LIST)))
+    block(tx, "facts", content="", schema=schema)
+    theirs, others = begun(tx, taken(tx, 1, "my dog Fido")), begun(tx, taken(tx, 2, "hello", person=BOB))
+    blocks.set_field(tx, author(theirs.id), "facts", "pet", "Fido")
+    blocks.add_item(tx, author(others.id), "facts", "seen", "Bob")
+    unwrite_person(tx, ANN, LATER)
+    found = blocks.find_block(tx, STAR, "facts", Scope(GUILD))
+    assert "Bob" in found.content
+    assert "Fido" not in words_of_file(tx)
+    blocks.set_field(tx, author(others.id), "facts", "pet", "Rex")
+    assert "pet: Rex" in stands(tx, "facts")
+    assert verify_block(tx, found.id) == []
+
+
+def test_erasing_empties_what_was_deleted(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
+    tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
+    unwrite_person(tx, ANN, LATER)
+    assert "4711" not in words_of_file(tx)
+
+
+def test_erasing_takes_the_lines_of_a_block_whose_past_is_lost(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "My code: 4711.\n")
+    forget_past(tx, made.id, LATER)
+    unwrite_person(tx, ANN, LATER)
+    assert stands(tx, "notes") == "Kept.\n"
+    assert "4711" not in words_of_file(tx)
