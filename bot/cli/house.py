@@ -6,7 +6,7 @@ import typer
 
 from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
-from bot.cli.printing import print_data, print_found, print_lines, print_rows
+from bot.cli.printing import print_data, print_found, print_lines, print_rows, record_lines
 from bot.config import Config
 from bot.desks.archive import words_alone_text
 from bot.desks.remembering_text import widened_text
@@ -15,6 +15,9 @@ AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it every
 Keeper = Annotated[str, typer.Option("--agent", help="Who keeps it; without it the agent you talked to last.")]
 EntryName = Annotated[str, typer.Argument(help="Its label or id.")]
 Source = Annotated[str, typer.Argument(help="Which, such as discord.")]
+
+_LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
+_TEXTS = ("text", "why", "before", "after")
 
 
 def add_books(app: typer.Typer, permits: typer.Typer, administer: Administer) -> None:
@@ -58,12 +61,12 @@ def add_archive(app: typer.Typer, administer: Administer) -> None:
         limit: Annotated[int, typer.Option(min=1, max=200)] = 20, agent: AgentName = "", as_json: Json = False
     ) -> None:
         """Show the newest entries that you may read."""
-        administer(told("archival.list", "Nothing is stored.", limit=limit, agent=agent), as_json)
+        administer(_listed, as_json, {"limit": limit, "agent": agent})
 
     @archival.command("show")
     def archival_show(entry: EntryName, agent: AgentName = "", as_json: Json = False) -> None:
-        """Show one entry."""
-        administer(told("archival.show", "", label=entry, agent=agent), as_json)
+        """Show one entry: what is known of it, and below that its whole text."""
+        administer(_entry, as_json, {"label": entry, "agent": agent})
 
     @archival.command("add")
     def archival_add(
@@ -100,6 +103,25 @@ def _add_changing(archival: typer.Typer, administer: Administer) -> None:
         administer(_widened, as_json, wanted)
 
 
+async def _listed(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
+    found = await ask(config, "archival.list", **arguments)
+    if as_json:
+        print_data(found)
+        return
+    whole = "The whole of an entry: carina archival show ENTRY"
+    rows = [{name: entry[name] for name in _LISTED} for entry in found]
+    print_rows(rows, empty="Nothing is stored.", brief=("text",), whole=whole)
+
+
+async def _entry(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
+    found = await ask(config, "archival.show", **arguments)
+    if as_json:
+        print_data(found)
+        return
+    for entry in found:
+        print_lines([*record_lines({**entry, "text": ""}), "", entry["text"]])
+
+
 async def _widened(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
     found = await ask(config, "archival.widen", **arguments)
     print_found(found, [widened_text(found)], as_json=as_json)
@@ -125,7 +147,8 @@ async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool)
     if as_json:
         print_data(found)
         return
-    print_rows([_shown(hit) for hit in found["hits"]], empty=f"Nothing was found. Searched: {where}.")
+    rows, empty = [_shown(hit) for hit in found["hits"]], f"Nothing was found. Searched: {where}."
+    print_rows(rows, empty=empty, brief=_TEXTS, whole="Long texts are cut here; --json has them whole.")
     if why := words_alone_text(found["words_alone"]):
         print_lines([why])
 

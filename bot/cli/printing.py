@@ -1,13 +1,14 @@
 """How commands print what they found: JSON for machines, tables for people, tab-separated lines for other programs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from bot.cli import streams
 from bot.errors import UserError
@@ -38,10 +39,11 @@ def print_data(data: Any) -> None:
     _print(json.dumps(data, ensure_ascii=not streams.says_everything(), indent=2))
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], *, empty: str) -> None:
+def print_rows(rows: Sequence[Mapping[str, Any]], *, empty: str, brief: Collection[str] = (), whole: str = "") -> None:
     """Print a table, or `empty` without rows; on a terminal too narrow for it a line for each value.
 
-    Rows that are nothing but a sentence stand as they are.
+    Rows that are nothing but a sentence stand as they are. On a terminal the texts of the columns `brief` are cut to
+    one line each, and `whole` is said below when one was; other programs get all of them.
     """
     console = _console()
     if not rows:
@@ -50,10 +52,14 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, empty: str) -> None:
         print_lines([row["text"] for row in rows])
     elif not console.is_terminal:
         print_lines(["\t".join(rows[0]), *("\t".join(_flat(value) for value in row.values()) for row in rows)])
-    elif _width(rows) <= console.width:
-        _print(_table(rows))
     else:
-        print_lines("\n\n".join("\n".join(record_lines(row)) for row in rows).split("\n"))
+        shown = _brief(rows, brief, console.width)
+        if _width(shown) <= console.width:
+            _print(_table(shown))
+        else:
+            print_lines("\n\n".join("\n".join(record_lines(row)) for row in shown).split("\n"))
+        if whole and shown != rows:
+            print_lines(["", whole])
 
 
 def print_found(found: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
@@ -75,6 +81,29 @@ def print_listed(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str
 def record_lines(row: Mapping[str, Any]) -> list[str]:
     """One thing, a line for each of its values that says something."""
     return [f"{_title(name)}: {_text(value)}" for name, value in row.items() if _text(value)]
+
+
+def _brief(rows: Sequence[Mapping[str, Any]], names: Collection[str], width: int) -> Sequence[Mapping[str, Any]]:
+    """The rows with the texts of these columns on one line: what is left of the width, shared among the longer ones."""
+    if not (cut := [name for name in rows[0] if name in names]):
+        return rows
+    rest = _width([{name: value for name, value in row.items() if name not in cut} for row in rows])
+    left = width - rest - _GAP * len(cut)
+    longest = {name: max(cell_len(_title(name)), *(cell_len(_flat(row[name])) for row in rows)) for name in cut}
+    room = dict[str, int]()
+    for behind, name in enumerate(sorted(cut, key=lambda name: longest[name])):
+        room[name] = min(longest[name], left // (len(cut) - behind))
+        left -= room[name]
+    if any(room[name] < min(longest[name], _LEAST_PROSE) for name in cut):
+        # No table: each stands on a line of its own, behind its name.
+        room = {name: max(width - cell_len(f"{_title(name)}: "), 1) for name in cut}
+    return [{**row, **{name: _cut(row[name], cells) for name, cells in room.items()}} for row in rows]
+
+
+def _cut(value: Any, cells: int) -> str:
+    line = Text(_flat(value))
+    line.truncate(cells, overflow="ellipsis")
+    return line.plain
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -265,11 +265,15 @@ def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
         "label": entry.label or "",
         "category": entry.category,
         "tags": ", ".join(entry.tags),
+        "importance": entry.importance,
+        "reinforcement": entry.reinforcement,
         "metadata": dict(entry.metadata),
         "text": entry.content,
         "people": list(entry.people),
         "audience": entry.audience,
         "stored": to_text(entry.created_at),
+        "changed": to_text(entry.updated_at),
+        "last_seen": "" if entry.last_seen is None else to_text(entry.last_seen),
     }
 
 

@@ -2,12 +2,15 @@
 
 import contextlib
 import json
+import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bot.terminals import Terminal
 from tests.bot.test_cli import carina
 from tests.service.towns import town
 
@@ -307,3 +310,38 @@ def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_vers
     )
     empty = carina(tmp_path, "memory", "show", "note", "--version", "0")
     assert (empty.stdout, empty.stderr) == ("", "(note, version 0, empty)\n")
+
+
+LONG = "The heron stands at the pond.\n\n- by the reeds\n- by the bridge\n" + "It waits for the frogs to come. " * 9
+
+
+def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: Path) -> None:
+    wanted = ("--label", "heron", "--category", "birds/pond", "--tag", "bird", "--tag", "water")
+    assert carina(folder, "archival", "add", LONG, *wanted).returncode == 0
+    head, _, text = carina(folder, "archival", "show", "heron").stdout.partition("\n\n")
+    assert text == f"{LONG.strip()}\n"
+    assert {"label: heron", "category: birds/pond", "tags: bird, water", "importance: 0.5", "audience: owner"} <= set(
+        head.splitlines()
+    )
+    assert [line.split(":")[0] for line in head.splitlines()][-3:] == ["stored", "changed", "last seen"]
+
+
+@pytest.mark.parametrize("columns", [60, 220])
+def test_long_texts_are_listed_on_one_line_at_a_terminal_and_whole_for_programs(folder: Path, columns: int) -> None:
+    assert carina(folder, "archival", "add", LONG, "--label", "heron").returncode == 0
+    piped = carina(folder, "archival", "list").stdout
+    assert " ".join(LONG.split()) in piped
+    assert "carina archival show" not in piped
+    found = carina(folder, "search", "heron").stdout
+    assert " ".join(LONG.split()) in found
+    ways = {("list",): "carina archival show", ("search", "heron"): "--json has them whole"}
+    for words, way in ways.items():
+        arguments = words if words[0] == "search" else ("archival", *words)
+        with closing(Terminal(folder, *arguments, COLUMNS=str(columns))) as terminal:
+            assert terminal.ended() == 0
+            lines = [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", terminal.text).splitlines()]
+        (row,) = [line for line in lines if "The heron stands at the pond. - by" in line]
+        assert "…" in row
+        assert max(map(len, lines)) <= columns
+        assert any(way in line for line in lines)
+        assert not any("frogs to come. It waits" in line for line in lines if line != row), "nothing is folded"
