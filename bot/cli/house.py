@@ -8,7 +8,7 @@ from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
 from bot.cli.printing import print_data, print_found, print_lines, print_rows, record_lines
 from bot.config import Config
-from bot.desks.archive import words_alone_text
+from bot.desks.archive import added_text, words_alone_text
 from bot.desks.remembering_text import widened_text
 
 AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it every agent's.")]
@@ -79,7 +79,7 @@ def add_archive(app: typer.Typer, administer: Administer) -> None:
     ) -> None:
         """Have something kept, known in your own places."""
         wanted = {"content": text, "label": label, "agent": agent, "category": category, "tags": tag or []}
-        administer(told("archival.add", "", **wanted), as_json)
+        administer(_added, as_json, wanted)
 
     _add_changing(archival, administer)
 
@@ -120,6 +120,14 @@ async def _entry(config: Config, arguments: dict[str, Any], *, as_json: bool) ->
         return
     for entry in found:
         print_lines([*record_lines({**entry, "text": ""}), "", entry["text"]])
+
+
+async def _added(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
+    found = await ask(config, "archival.add", **arguments)
+    if as_json:
+        print_data(found)
+    else:
+        print_lines([added_text(each) for each in found])
 
 
 async def _widened(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:

@@ -66,6 +66,15 @@ class New:
 
 
 @dataclass(frozen=True)
+class Added:
+    """The entry that holds what was added; `not_taken` says what of the request it does not have."""
+
+    entry: Entry
+    keeper: str
+    not_taken: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Archive:
     """The long-term entries of one constellation."""
 
@@ -110,15 +119,17 @@ class Archive:
 
         return replace(await self._read(look), words_alone=asked.why)
 
-    async def add(self, asker: Asker, trust: Trust, new: New) -> Entry:
+    async def add(self, asker: Asker, trust: Trust, new: New) -> Added:
         """Store an entry, as words of the asker, for those who hear answers to them alone. Raises UserError."""
         policy.require(self.people, Approver(asker.person), Action.KEEP)
         origin = Origin(asker.scope, trust, asker.person)
         entry = NewEntry(new.content, origin, new.label or None, new.category, new.tags)
         now = self.clock()
 
-        def work(tx: Tx) -> Entry:
-            return archival.insert(tx, _keeper(tx, new.agent, asker.person).id, entry, now)
+        def work(tx: Tx) -> Added:
+            keeper = _keeper(tx, new.agent, asker.person)
+            kept = archival.insert(tx, keeper.id, entry, now)
+            return Added(kept, keeper.name, tuple(archival.not_taken(kept, entry)))
 
         async with self.constellations.use(self.house) as database:
             try:
@@ -221,7 +232,8 @@ class Archive:
     ) -> list[dict[str, Any]]:
         """Store an entry that is known in the owner's own places."""
         new = New(content, label, agent, category, tuple(tags))
-        return [entry_data(await self.add(_OWNER_ASKER, Trust.OWNER, new), await self.keepers())]
+        added = await self.add(_OWNER_ASKER, Trust.OWNER, new)
+        return [added_data(added)]
 
     async def owner_delete(self, label: str, agent: str = "") -> list[dict[str, Any]]:
         """Forget an entry."""
@@ -257,6 +269,19 @@ def whole_text(entry: Entry) -> str:
     return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
 
 
+def added_data(added: Added) -> dict[str, Any]:
+    """What came of adding, as plain data; `already` when the words were known, `not_taken` in words."""
+    entry = entry_data(added.entry, {added.entry.agent: added.keeper})
+    return {**entry, "already": added.entry.reinforcement > 0, "not_taken": list(added.not_taken)}
+
+
+def added_text(data: Mapping[str, Any]) -> str:
+    """Who keeps what was added under which name, and what of the request was not taken on."""
+    again = " It was known already and is stronger now." if data["already"] else ""
+    left = f" It did not take on {'; nor '.join(data['not_taken'])}." if data["not_taken"] else ""
+    return f"Kept as `{data['label'] or data['id']}` by {data['agent']}.{again}{left}"
+
+
 def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
     """An entry as plain data; `names` are those of the agents."""
     return {
@@ -264,7 +289,7 @@ def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
         "agent": names.get(entry.agent, ""),
         "label": entry.label or "",
         "category": entry.category,
-        "tags": ", ".join(entry.tags),
+        "tags": list(entry.tags),
         "importance": entry.importance,
         "reinforcement": entry.reinforcement,
         "metadata": dict(entry.metadata),

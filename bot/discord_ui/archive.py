@@ -8,7 +8,7 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.desks.archive import Archive, New, shown_lines, whole_text, words_alone_text
+from bot.desks.archive import Archive, New, added_data, added_text, shown_lines, whole_text, words_alone_text
 from bot.desks.desk import Asker
 from bot.desks.remembering import Asking
 from bot.desks.remembering_text import widened_text
@@ -139,13 +139,8 @@ async def _added(
 ) -> str:
     content, label = written
     trust = trust_of(author_of(interaction.user), settings)
-    entry = await archive.add(await asker_of(interaction, settings), trust, New(content, label))
-    again = " It was known already and is stronger now." if entry.reinforcement else ""
-    kept = (
-        f" It keeps the name it had: {label!r} was not given to it." if label.strip() not in ("", entry.label) else ""
-    )
-    keeper = (await archive.keepers())[entry.agent]
-    return f"Kept as `{entry.label or entry.id}` by {keeper}.{again}{kept}"
+    added = await archive.add(await asker_of(interaction, settings), trust, New(content, label))
+    return added_text(added_data(added))
 
 
 def _delete(archive: Archive, settings: DiscordSettings) -> Command:

@@ -155,9 +155,9 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
     entry = archival.insert(tx, context.agent.id, new, context.now)
     seen = archival.seen_of_others(tx, context.agent.id, context.turn.id)
     entry = archival.take_along(tx, entry, seen, context.turn.id, context.now)
-    data = entry_data(tx, entry, context.turn) | {"already": entry.reinforcement > 0}
-    words = "it was known already and is stronger now" if entry.reinforcement else "stored"
     left = archival.not_taken(entry, new)
+    data = entry_data(tx, entry, context.turn) | {"already": entry.reinforcement > 0, "not_taken": left}
+    words = "it was known already and is stronger now" if entry.reinforcement else "stored"
     kept = f"; as it stood before, it did not take on {'; nor '.join(left)}" if left else ""
     return entry, Outcome(f"{words} as {entry.id}{kept}", data, (("entry", entry.id),))
 

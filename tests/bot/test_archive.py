@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.desks.archive import Archive
+from bot.desks.archive import Archive, added_text
 from bot.errors import UserError
 from bot.policy import People
 from memory import turns
@@ -50,7 +50,7 @@ async def test_what_every_agent_keeps_is_listed_found_shown_and_deleted(tmp_path
         (first,) = await of.owner_add("The stork is back.", agent="Ada", category="birds/storks", tags=["bird"])
         (second,) = await of.owner_add("The crane is back.", agent="bee")
         assert [(first["agent"], first["category"], first["tags"]), second["agent"]] == [
-            ("Ada", "birds/storks", "bird"),
+            ("Ada", "birds/storks", ["bird"]),
             "Bee",
         ]
         await put_away(of, BEE)
@@ -62,6 +62,19 @@ async def test_what_every_agent_keeps_is_listed_found_shown_and_deleted(tmp_path
         assert (await of.owner_show(second["id"]))[0]["text"] == "The crane is back."
         await of.owner_delete(second["id"])
         assert (await of.owner_search("crane"))["hits"] == []
+
+
+async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: Path) -> None:
+    async with archive(tmp_path) as of:
+        (first,) = await of.owner_add("The stork is back.", "stork", "Ada", "birds/storks", ["bird"])
+        assert (first["already"], first["not_taken"]) == (False, [])
+        assert added_text(first) == "Kept as `stork` by Ada."
+        (again,) = await of.owner_add("The stork is back!", "heron", "Ada", "pond", ["white"])
+        assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
+        left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
+        assert again["not_taken"] == left
+        said = "Kept as `stork` by Ada. It was known already and is stronger now. It did not take on "
+        assert added_text(again) == f"{said}{left[0]}; nor {left[1]}."
 
 
 async def test_a_label_that_two_agents_use_is_not_guessed(tmp_path: Path) -> None:

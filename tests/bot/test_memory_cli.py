@@ -317,7 +317,7 @@ LONG = "The heron stands at the pond.\n\n- by the reeds\n- by the bridge\n" + "I
 
 def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: Path) -> None:
     wanted = ("--label", "heron", "--category", "birds/pond", "--tag", "bird", "--tag", "water")
-    assert carina(folder, "archival", "add", LONG, *wanted).returncode == 0
+    assert carina(folder, "archival", "add", LONG, *wanted).stdout == "Kept as `heron` by Carina.\n"
     head, _, text = carina(folder, "archival", "show", "heron").stdout.partition("\n\n")
     assert text == f"{LONG.strip()}\n"
     assert {"label: heron", "category: birds/pond", "tags: bird, water", "importance: 0.5", "audience: owner"} <= set(

@@ -67,6 +67,9 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) ->
         opened = await t.ana.command("archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "llama"}, t.general)
         refused(again, "cannot be stored")
+        opened = await t.ana.command("archival add", None, t.general)
+        again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
+        assert "It did not take on the label 'pet': it has the label 'llama'." in again.text
         assert SECRET in (await t.ana.command("archival show", {"entry": "llama"})).text
         t.model.script(Answer("I do not know."))
         await t.ask(t.olga, t.general, "<@bot> what is the llama called?")
