@@ -1,6 +1,7 @@
 """Writing without wiping what came meanwhile: what somebody saw is led to how it is now, or the write is refused."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from functools import partial
@@ -62,6 +63,22 @@ def write_seen(document: BlockDocument, text: str, seen: int | None) -> None:
     seen = past.read_as(seen)
     script = _script(past.text_at(seen), text)
     document.splice(past.weave.merged(Sight(seen), script).splices)
+
+
+def write_known(document: BlockDocument, text: str, sight: Sight | None, archives: Archives) -> None:
+    """Make `text` the whole value, as somebody means it who knows no more than `sight`; what others changed stays.
+
+    Raises BlockChanged where it is not known any more what they saw.
+    """
+    if sight is None or not sight.others:
+        document.write(text)
+        return
+    past = past_back_to(document, archives, sight.version)
+    seen = replace(sight, version=past.read_as(sight.version))
+    if seen.version < past.start:
+        now = document.text() or "(nothing)"
+        raise BlockChanged(f"it changed since you read it, and nothing was done; it says now:\n{now}")
+    document.splice(past.weave.merged(seen, _script(past.weave.known(seen), text)).splices)
 
 
 def _script(before: str, after: str) -> Sequence[Run]:

@@ -15,17 +15,26 @@ from bot.models.base import Call
 
 @dataclass(frozen=True)
 class Alias:
-    """A call of `tool` with these arguments; `names` says what the other's arguments are called here."""
+    """A call of `tool` with these arguments; `names` says what the other's arguments are called here.
+
+    `whole` takes the place of `arguments` where the call says nothing of what is to be replaced.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     names: Mapping[str, str]
+    whole: Mapping[str, Any] | None = None
+
+    def meant(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments to add to those."""
+        return self.arguments if self.whole is None or given.keys() & _OF_A_PART else self.whole
 
 
+_OF_A_PART = {"old_content", "new_content"}
 _CONTENT = {"name": "label", "block": "label"}
 ALIASES: Mapping[str, Alias] = {
     "core_memory_append": Alias("context", {"operation": "append"}, _CONTENT),
-    "core_memory_update": Alias("context", {"operation": "replace"}, _CONTENT),
+    "core_memory_update": Alias("context", {"operation": "replace"}, _CONTENT, whole={"operation": "write"}),
     "core_memory_replace": Alias("context", {"operation": "replace"}, _CONTENT),
     "archival_insert": Alias("recall", {"operation": "insert"}, {}),
     "archival_search": Alias("recall", {"operation": "query"}, {"content": "query"}),
@@ -49,4 +58,4 @@ def unaliased(call: Call, tools: Collection[str]) -> Call:
         return Call(call.id, alias.tool, call.arguments)  # refused there, in words about the arguments
     # Elsewhere null stands for what is not given.
     named = {alias.names.get(name, name): value for name, value in given.items() if value is not None}
-    return Call(call.id, alias.tool, json.dumps({**named, **alias.arguments}, ensure_ascii=False))
+    return Call(call.id, alias.tool, json.dumps({**named, **alias.meant(named)}, ensure_ascii=False))

@@ -19,6 +19,7 @@ from memory.errors import BlockChanged
 Operation: TypeAlias = Literal[
     "append",
     "replace",
+    "write",
     "edit_range",
     "undo",
     "redo",
@@ -39,6 +40,7 @@ Operation: TypeAlias = Literal[
 _NEEDS: dict[str, tuple[str, ...]] = {
     "append": ("content",),
     "replace": ("old_content",),
+    "write": ("content",),
     "edit_range": ("first_line", "last_line"),
     "viewport": ("first_line",),
     "set_field": ("field",),
@@ -53,15 +55,15 @@ _NEEDS: dict[str, tuple[str, ...]] = {
 
 class ContextArguments(Arguments):
     operation: Operation = Field(
-        description="append: add to the end; replace: new text for old; edit_range: new text for some lines; undo: "
-        "take back your own last change, whatever others wrote since; redo: make it again; archive: "
-        "take a working block out of your context; load: bring an archived one back; swap: archive one and load "
-        "another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: which lines "
-        "of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or lists; share, "
-        "unshare: with another agent"
+        description="append: add to the end; replace: new text for old; write: new text for all of it; edit_range: "
+        "new text for some lines; undo: take back your own last change, whatever others wrote since; redo: make it "
+        "again; archive: take a working block out of your context; load: bring an archived one back; swap: archive one "
+        "and load another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: "
+        "which lines of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or "
+        "lists; share, unshare: with another agent"
     )
     label: str = Field(description="the block's label, as in <block:label>")
-    content: str = Field(default="", description="append: the text to add; edit_range: the lines to put there")
+    content: str = Field(default="", description="append: the text to add; write, edit_range: what to put there")
     old_content: str = Field(default="", description="replace: text that stands in the block, exactly as it stands")
     new_content: str = Field(default="", description="replace: what to put there instead; empty removes it")
     first_line: int | None = Field(default=None, description="edit_range, viewport: counted from 1")
@@ -78,8 +80,8 @@ class ContextArguments(Arguments):
         missing = [name for name in _NEEDS.get(self.operation, ()) if getattr(self, name) in ("", None)]
         if self.operation == "replace" and missing and self.content:
             raise ValueError(
-                "replace puts new_content in place of old_content, a part of the block as it stands; to write all of "
-                "it anew, put content there by edit_range, from first_line 1 to its last line; append adds content"
+                "replace puts new_content in place of old_content, a part of the block as it stands; write "
+                "puts content in place of all of it; append adds content"
             )
         if missing:
             raise ValueError(f"{self.operation} needs {' and '.join(missing)}")
@@ -117,7 +119,7 @@ class ContextTool:
     def _done(self, tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
         label = arguments.label
         match arguments.operation:
-            case "append" | "replace" | "edit_range":
+            case "append" | "replace" | "write" | "edit_range":
                 return _edited(author, _edit(tx, author, arguments))
             case "set_field" | "add_item" | "set_item" | "remove_item":
                 return _edited(author, _set(tx, author, arguments))
@@ -166,6 +168,10 @@ def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
             return blocks.replace_in_field(tx, author, label, field, arguments.old_content, arguments.new_content)
         case "replace":
             return blocks.replace_in_block(tx, author, label, arguments.old_content, arguments.new_content)
+        case "write" if field:
+            return blocks.set_field(tx, author, label, field, text)
+        case "write":
+            return blocks.write_block(tx, author, label, f"{text.rstrip()}\n")
         case _:
             return blocks.edit_lines(tx, author, label, arguments.first_line or 0, arguments.last_line or 0, text)
 

@@ -18,7 +18,7 @@ from memory.containers import on_its_own_line
 from memory.database import Rows, Tx
 from memory.document import BlockDocument, Stamp
 from memory.errors import BlockRefused, Refused
-from memory.merging import Archives, lines_changed, lines_now, shown_text, sight_of, write_seen
+from memory.merging import Archives, lines_changed, lines_now, shown_text, sight_of, write_known, write_seen
 from memory.runs import Sight
 from memory.schemas import outline
 
@@ -41,8 +41,22 @@ def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str) -> 
 
 
 def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None = None) -> Block:
-    """Make `text` the whole content; what came after version `seen` stays. Raises as `append_block`."""
-    return edit_text(tx, author, label, Operation.OVERWRITE, lambda document: write_seen(document, text, seen))
+    """Make `text` the whole content; what others wrote after version `seen`, or since the author was shown it, stays.
+
+    Raises as `append_block`; Refused where the author sees some of its lines alone, and BlockChanged where it is not
+    kept any more what they were shown.
+    """
+
+    def change(block: Block, document: BlockDocument) -> None:
+        _require_text(block)
+        if seen is not None:
+            write_seen(document, text, seen)
+            return
+        if block.id in author.shown and block.shown != block.content:
+            raise Refused(f"you see some lines of block {block.address} alone: {_NOT_WHOLE}")
+        write_known(document, text, sight(author, block, document), archives(tx, block))
+
+    return edit_block(tx, author, label, Operation.OVERWRITE, change)
 
 
 def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
@@ -103,6 +117,7 @@ def _require_text(block: Block) -> None:
         raise Refused(f"block {block.address} has {outline(block.schema)}; {_INSTEAD}")
 
 
+_NOT_WHOLE = "edit_range writes those anew; viewport with first_line 1 shows all of it"
 _INSTEAD = "name the field or section, or use set_field and add_item"
 
 

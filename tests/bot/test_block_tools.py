@@ -234,6 +234,49 @@ async def test_numbers_and_values_are_about_what_the_model_was_shown(tmp_path: P
     assert found[-1][0] == "block days: it changed since you read it, and nothing was done; its items are now:\n1. c\n"
 
 
+async def test_a_whole_new_text_leaves_what_others_wrote_meanwhile(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+        before = (await contents(service))["list"]
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(service, lambda tx, owner: blocks.append_block(tx, owner, "list", "- the owner's salt\n"))
+            again = {"label": "list", "content": before.replace("milk", "oat milk")}
+            return says("", call("core_memory_update", "1", **again), call("core_memory_update", "2", **again))
+
+        service.model.replies.extend([thinks, says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        found, now = results(service.model.requests[-1])[-2:], await contents(service)
+    assert [ok for _text, ok in found] == [True, True]
+    assert now["list"] == before.replace("milk", "oat milk") + "- the owner's salt\n"
+
+
+async def test_a_whole_new_text_is_for_blocks_that_are_one_text_and_seen_as_a_whole(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+        before = await contents(service)
+        service.model.replies.extend(
+            [
+                says("", call("context", "1", operation="viewport", label="list", first_line=1, last_line=1)),
+                says(
+                    "",
+                    call("core_memory_update", "2", label="list", content="- ham"),
+                    call("core_memory_update", "3", label="days", content="Rain."),
+                    call("context", "5", operation="write", label="days", field="diary", content="Rain."),
+                    call("context", "6", operation="write", label="list"),
+                ),
+                says("Done."),
+            ]
+        )
+        await service.heard(said("go on", 2, HALL, ANN))
+        found, now = results(service.model.requests[-1])[-4:], await contents(service)
+    assert [ok for _text, ok in found] == [False, False, True, False]
+    assert "edit_range writes those anew; viewport with first_line 1 shows all of it" in found[0][0]
+    assert "name the field or section, or use set_field and add_item" in found[1][0]
+    assert "write needs content" in found[3][0]
+    assert (now["list"], "Rain." in now["days"]) == (before["list"], True)
+
+
 async def test_a_line_that_changed_is_told_and_can_then_be_changed_by_its_new_number(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(toml=GROCERIES)) as service:
         await service.heard(said("hello", 1, HALL, ANN))

@@ -169,9 +169,11 @@ async def test_other_names_take_the_arguments_that_models_know_them_with(tmp_pat
             call("core_memory_update", "7", label="human", content="Ann likes coffee."),
             call("recall", "8"),
         )
-        assert [ok for _text, ok in found] == [*[True] * 6, False, False]
+        assert [ok for _text, ok in found] == [*[True] * 7, False]
         assert [text.count("The ferry is ") for text, _ok in found[2:5]] == [1, 2, 1]
-        assert "edit_range, from first_line 1 to its last line" in found[6][0]
+        assert await service.column("SELECT content FROM memory_blocks WHERE label = 'human'") == [
+            "Ann likes coffee.\n"
+        ]
         assert await service.column("SELECT metadata FROM archival_entries ORDER BY n") == [
             '{"source": "Bob", "pages": "[3, 4]", "seen": true}',
             "{}",
