@@ -116,9 +116,9 @@ def kept_more(rows: Rows, block: Block, path: str, text: str) -> bool:
 
 def _meant(target: Target, path: str, text: str) -> Any:
     if target.kind == "list":
-        records = isinstance(target.shape, ListSchema) and bool(target.shape.fields)
+        fields = target.shape.fields if isinstance(target.shape, ListSchema) else ()
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return [_record(path, line) for line in lines] if records else lines
+        return [_record(path, fields, line) for line in lines] if fields else lines
     match target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT:
         case FieldType.TEXT:
             return text
@@ -130,14 +130,32 @@ def _meant(target: Target, path: str, text: str) -> Any:
             return text.strip() or None
 
 
-def _record(path: str, line: str) -> Any:
+def _record(path: str, fields: tuple[Field, ...], line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError:
-        example = '{"title": "Buy milk"}'
         raise Refused(
-            f"each line of {path or 'this list'} is an item as JSON, such as {example}, not {line[:60]!r}"
+            f"each line of {path or 'this list'} is an item as JSON, such as {_example(fields)}, not {line[:60]!r}"
         ) from None
+
+
+_MOST_NAMED = 3  # fields in an example, beside those that every item must have
+_VALUES: dict[FieldType, Any] = {
+    FieldType.TEXT: "...",
+    FieldType.NUMBER: 1,
+    FieldType.BOOLEAN: True,
+    FieldType.LIST: ["..."],
+    FieldType.TIMESTAMP: "2026-11-22T12:00:00Z",
+    FieldType.COUNTER: 1,
+}
+
+
+def _example(fields: tuple[Field, ...]) -> str:
+    """An item that a list of these would take."""
+    ours = [field for field in fields if not field.read_only] or list(fields)
+    named = [field for number, field in enumerate(ours) if field.required or number < _MOST_NAMED]
+    values = {field.name: _VALUES[field.type] if field.default is None else field.default for field in named}
+    return json.dumps(values, ensure_ascii=False)
 
 
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
