@@ -77,7 +77,10 @@ class ContextArguments(Arguments):
 
     @model_validator(mode="after")
     def _complete(self) -> "ContextArguments":
-        missing = [name for name in _NEEDS.get(self.operation, ()) if getattr(self, name) in ("", None)]
+        needs = _NEEDS.get(self.operation, ())
+        if self.operation == "set_field" and self.value is not None:
+            needs = ()  # a block that is one list has no field to name
+        missing = [name for name in needs if getattr(self, name) in ("", None)]
         if self.operation == "replace" and missing and self.content:
             raise ValueError(
                 "replace puts new_content in place of old_content, a part of the block as it stands; write "

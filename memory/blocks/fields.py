@@ -17,21 +17,22 @@ from memory.database import Tx
 from memory.document import SYSTEM, BlockDocument
 from memory.errors import BlockRefused, Refused
 from memory.merging import place_of_item, set_seen
-from memory.schemas import ListSchema, LogSchema
+from memory.schemas import LogSchema
 from memory.targets import Target
 
 
 def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:
-    """Give a field or a text section a value; None takes it away. Raises as `append_block`, and BlockChanged.
+    """Give a field, or a section that is a text or a list, a value; None takes it away.
 
+    Raises as `append_block`, and BlockChanged.
     Of a text or a list what others changed since the author was shown the block stays.
     """
     if path == containers.RECOVERED and value in (None, ""):
         return edit_block(tx, author, label, Operation.OVERWRITE, _drop_recovered)
 
     def change(block: Block, document: BlockDocument, target: Target) -> None:
-        if isinstance(target.shape, ListSchema | LogSchema):
-            raise Refused(f"this is a {target.shape.type}: add, set or remove items of it")
+        if isinstance(target.shape, LogSchema):
+            raise Refused("this is a log: its entries stay as they are; add_item adds one")
         set_seen(document, path, target, value, sight(author, block, document), archives(tx, block))
 
     return _change(tx, author, label, path, Operation.OVERWRITE, change)

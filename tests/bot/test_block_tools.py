@@ -251,6 +251,29 @@ async def test_a_whole_new_text_leaves_what_others_wrote_meanwhile(tmp_path: Pat
     assert now["list"] == before.replace("milk", "oat milk") + "- the owner's salt\n"
 
 
+LISTS = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "list"
+description = "What to buy"
+schema = { type = "list" }
+"""
+
+
+async def test_a_block_that_is_one_list_is_set_without_a_field_and_not_emptied_by_a_call_without_a_value(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path, Setting(toml=LISTS)) as service:
+        found = await Scene(service).do(
+            call("context", "1", operation="set_field", label="list", value=["ham", "milk"]),
+            call("context", "2", operation="set_field", label="list"),
+        )
+        assert [ok for _text, ok in found] == [True, False]
+        assert "set_field needs field" in found[1][0]
+        assert (await contents(service))["list"] == "1. ham\n2. milk\n"
+
+
 async def test_a_whole_new_text_is_for_blocks_that_are_one_text_and_seen_as_a_whole(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(toml=GROCERIES)) as service:
         await service.heard(said("hello", 1, HALL, ANN))

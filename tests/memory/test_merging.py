@@ -13,6 +13,7 @@ from memory.block_rows import load_block
 from memory.block_shortening import Limits
 from memory.blocks import (
     Author,
+    Permission,
     add_item,
     append_block,
     edit_lines,
@@ -24,7 +25,7 @@ from memory.blocks import (
 )
 from memory.database import Tx
 from memory.document import person_writer
-from memory.errors import BlockChanged, Refused
+from memory.errors import BlockChanged, BlockRefused, Refused
 from memory.ids import TurnId
 from memory.merging import lines_now
 from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
@@ -175,6 +176,19 @@ def test_a_list_that_is_set_keeps_what_others_added_and_leaves_out_what_they_too
     set_field(tx, OWNER, "notes", "state.goals", ["walk", "run", "sleep", "swim"])
     set_field(tx, agent, "notes", "state.goals", ["run", "read", "sleep", "sing"])
     assert "goals:\n1. walk\n2. run\n3. sleep\n4. swim\n5. sing\n" in content(tx)
+
+
+def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_they_took(tx: Tx) -> None:
+    agent = book(tx)
+    remove_item(tx, OWNER, "notes", "todo", 1)
+    add_item(tx, OWNER, "notes", "todo", "d")
+    set_field(tx, agent, "notes", "todo", ["a", "c", "x"])
+    assert "## todo\n1. c\n2. d\n3. x\n" in content(tx)
+    with pytest.raises(Refused, match="an item of the list is a text, which 3 is not"):
+        set_field(tx, agent, "notes", "todo", [3])
+    made(tx, new("added", schema=BOOK, permission=Permission.APPEND))
+    with pytest.raises(BlockRefused, match="no overwrite"):
+        set_field(tx, agent, "added", "todo", ["a"])
 
 
 def test_of_a_number_the_last_who_sets_it_wins(tx: Tx) -> None:

@@ -297,8 +297,6 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
         append_to_field(tx, author(), "notes", "state.energy", "x")
     with pytest.raises(Refused, match="this is a text, which has no items"):
         add_item(tx, author(), "notes", "notes", "x")
-    with pytest.raises(Refused, match="this is a list: add, set or remove items"):
-        set_field(tx, author(), "notes", "tasks", [])
     with pytest.raises(Refused, match="'q' does not occur there"):
         replace_in_field(tx, author(), "notes", "notes", "q", "x")
 
