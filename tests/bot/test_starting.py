@@ -7,6 +7,8 @@ import pytest
 
 from bot.cli.starting import Starter, starter_text
 from bot.config import load_config
+from tests.bot.parts import OLGA, call, direct, results, said, says
+from tests.bot.stage import Setting, running
 from tests.bot.test_cli import carina
 
 AGENTS = ["Anchor", "Archive", "Entropy", "Flux", "Momentum", "Pattern"]
@@ -40,6 +42,22 @@ def test_the_groups_of_the_larger_starter_are_those_of_the_example(tmp_path: Pat
         "Check-in": ("sleeptime", ["Momentum"]),
     }
     assert [group.name for group in groups if group.default] == ["Main Support"]
+
+
+async def test_all_agents_of_the_larger_starter_read_the_profile_and_one_writes_it(tmp_path: Path) -> None:
+    wanted = call("context", operation="set_field", label="partner_profile", field="name", value="Ann")
+    toml = starter_text("adhd")
+    async with running(tmp_path, Setting(toml=toml[toml.index("[[constellation.blocks]]") :])) as service:
+        for number, agent in enumerate(AGENTS):
+            service.model.replies.extend([says("", wanted), says("Done.")])
+            await service.heard(said(f"{agent}: call me Ann", number, direct(OLGA), OLGA))
+            request = service.model.requests[-1]
+            ((text, ok),) = results(request)[-1:]
+            assert "<block:partner_profile" in request.system
+            assert ok is (agent == "Pattern"), (agent, text)
+        assert "name: Ann" in request.system
+        owners = "SELECT agent_id FROM memory_blocks WHERE label = 'partner_profile'"
+        assert await service.column(owners) == ["_constellation_"]
 
 
 def test_the_file_that_a_setting_names_is_the_one_that_is_written(tmp_path: Path) -> None:
