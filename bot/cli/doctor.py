@@ -14,7 +14,7 @@ from bot.cli.people import Administer, Json
 from bot.cli.printing import print_data, print_lines
 from bot.config import Config
 from bot.errors import UserError
-from bot.examining.ground import examine_backups, examine_databases, examine_folder
+from bot.examining.ground import examine_backups, examine_databases, examine_directives, examine_folder
 from bot.examining.service import examine_approvals, examine_outside, examine_service
 from memory.agents import models_named
 from memory.clock import utc_now
@@ -48,7 +48,7 @@ async def _examine(config: Config, *, as_json: bool) -> None:
 
     def tell(findings: list[Finding]) -> None:
         found.extend(findings)
-        if not as_json:
+        if findings and not as_json:
             print_lines([line for each in findings for line in finding_lines(each)])
 
     folder = DataFolder(config.home)
@@ -57,6 +57,7 @@ async def _examine(config: Config, *, as_json: bool) -> None:
     tell(list(examine_databases(len(files), [file.problem for file in files if file.problem])))
     if files:
         tell([examine_backups(folder, utc_now())])
+    tell(list(examine_directives(folder)))
     tell(examine_approvals(config))
     holder = holder_of(folder)
     status = await _status(holder, tell)

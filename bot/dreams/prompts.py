@@ -16,7 +16,8 @@ from memory.ids import EntryId, PersonId
 from sources.text import one_line
 
 FOLDER = "directives"
-_LONGEST = 8_000  # characters of a directive
+LONGEST = 8_000
+"""Characters of a directive; the rest of a longer one is not used."""
 _log = structlog.get_logger("bot.dreams")
 
 _QUOTED = """
@@ -100,15 +101,20 @@ def writing_out(folder: Path) -> str:
 
 def directive(folder: Path, of: str) -> str:
     """The text of a pass; `<folder>/<pass>.md` instead of ours where there is one."""
-    path = folder / f"{of}.md"
+    text, problem = read_directive(folder, of)
+    if problem:
+        _log.warning("directive_unread", file=f"{of}.md", reason=problem, hint="the built-in text is used")
+    return text[:LONGEST] or DIRECTIVES[of]
+
+
+def read_directive(folder: Path, of: str) -> tuple[str, str]:
+    """What the file for a pass says, whole, and why it cannot be read; both empty without a file."""
     try:
-        text = path.read_text("utf-8").strip()
+        return (folder / f"{of}.md").read_text("utf-8").strip(), ""
     except FileNotFoundError:
-        return DIRECTIVES[of]
+        return "", ""
     except (OSError, ValueError) as error:
-        _log.warning("directive_unread", file=path.name, reason=str(error), hint="the built-in text is used")
-        return DIRECTIVES[of]
-    return text[:_LONGEST] or DIRECTIVES[of]
+        return "", str(error)
 
 
 def entries_text(entries: Sequence[tuple[str, Entry]], clusters: Sequence[Sequence[str]]) -> str:

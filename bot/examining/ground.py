@@ -1,10 +1,11 @@
-"""The machine and the files: folder, room on the disk, databases, driver, backups."""
+"""The machine and the files: folder, room on the disk, databases, driver, backups, directives."""
 
 import shutil
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from bot.dreams.prompts import DIRECTIVES, FOLDER, LONGEST, read_directive
 from memory import backups
 from memory.amounts import many
 from memory.clock import from_text
@@ -65,3 +66,35 @@ def examine_backups(folder: DataFolder, now: datetime) -> Finding:
     if now - newest > _OLD:
         return Finding("backups", State.DOUBT, words, "see `carina jobs list` for why none was made since")
     return Finding("backups", State.GOOD, words)
+
+
+def examine_directives(folder: DataFolder) -> Iterator[Finding]:
+    """Which texts for upkeep stand in files, and which are the built-in ones; files that are not used as they stand."""
+    where = folder.path / FOLDER
+    files = {path.name for path in where.iterdir()} if where.is_dir() else set[str]()
+    known = {f"{of}.md": of for of in DIRECTIVES}
+    doubts = {name: _doubt(where, of) for name, of in known.items() if name in files}
+    used = [name for name, of in known.items() if name in files and read_directive(where, of)[0]]
+    built_in = ", ".join(name for name in known if name not in used)
+    if used:
+        rest = f"; built in: {built_in}" if built_in else ""
+        yield Finding("directives", State.GOOD, f"of {where}: {', '.join(used)}{rest}")
+    else:
+        words = f"built in: {built_in}; none is replaced"
+        yield Finding("directives", State.UNSET, words, f"a file of such a name in {where} replaces it")
+    for name, doubt in doubts.items():
+        if doubt:
+            yield Finding("directives", State.DOUBT, f"{name} {doubt}", "see docs/dreams.md, Directives")
+    if strange := sorted(name for name in files - known.keys() if not name.startswith(".")):
+        remedy = f"only these are: {', '.join(known)}"
+        yield Finding("directives", State.DOUBT, f"{', '.join(strange)} in {where}: not read", remedy)
+
+
+def _doubt(where: Path, of: str) -> str:
+    """Why a file is not used as it stands; empty when it is."""
+    text, problem = read_directive(where, of)
+    if problem:
+        return f"cannot be read, so the built-in text is used: {problem}"
+    if not text:
+        return "is empty, so the built-in text is used"
+    return f"has {len(text):,} characters, of which the first {LONGEST:,} are used" if len(text) > LONGEST else ""

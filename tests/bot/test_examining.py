@@ -11,7 +11,7 @@ import pytest
 
 from bot.config import load_config
 from bot.examining import ground
-from bot.examining.ground import examine_backups, examine_databases, examine_folder
+from bot.examining.ground import examine_backups, examine_databases, examine_directives, examine_folder
 from bot.examining.minds import examine_embedder
 from bot.examining.service import examine_approvals, examine_service
 from memory import backups
@@ -121,3 +121,28 @@ async def test_backups(tmp_path: Path) -> None:
     assert examine_backups(folder, NOON + timedelta(days=2)).state is State.GOOD
     old = examine_backups(folder, NOON + timedelta(days=4))
     assert (old.state, old.words) == (State.DOUBT, f"the newest is of {NOON:%Y-%m-%d %H:%M} UTC")
+
+
+def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> None:
+    folder, where = DataFolder(tmp_path), tmp_path / "directives"
+    (unset,) = examine_directives(folder)
+    assert (unset.state, str(where) in unset.remedy) == (State.UNSET, True)
+    assert "memory-rules.md" in unset.words
+    where.mkdir()
+    (where / "memory-rules.md").write_text("Nothing about cats.")
+    (where / "lessons.md").write_bytes(b"\xff\xfe\xfa")
+    (where / "entities.md").write_text(" \n")
+    (where / "sessions.md").write_text("x" * 8_001)
+    (where / "memory_rules.md").write_text("Nothing about dogs.")
+    good, *doubts = examine_directives(folder)
+    assert (good.about, good.state) == ("directives", State.GOOD)
+    assert good.words.startswith(f"of {where}: sessions.md, memory-rules.md; built in: ")
+    assert {"lessons.md", "entities.md"} <= set(good.words.partition("built in: ")[2].split(", "))
+    words = {each.words.split()[0]: each.words for each in doubts}
+    assert words.keys() == {"lessons.md", "entities.md", "sessions.md", "memory_rules.md"}
+    assert "cannot be read, so the built-in text is used" in words["lessons.md"]
+    assert "is empty, so the built-in text is used" in words["entities.md"]
+    assert "8,001 characters, of which the first 8,000 are used" in words["sessions.md"]
+    assert "not read" in words["memory_rules.md"]
+    assert {each.state for each in doubts} == {State.DOUBT}
+    assert all(each.remedy for each in doubts)
