@@ -5,9 +5,9 @@ answered until they resume, in any constellation.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -30,39 +30,59 @@ _CHOOSE = commit_point("privacy.choose")
 _OWNER = Approver(PERSON, door="command line")
 _log = structlog.get_logger("bot.desks.privacy")
 
+
+class Kept(NamedTuple):
+    """What a store holds, for who asks: a word for one of its rows, for several, and what these are."""
+
+    one: str
+    more: str
+    what: str
+
+    def counted(self, count: int) -> str:
+        """ "1 message", "2 messages"."""
+        return many(count, self.one, self.more)
+
+
 WORDS = {
-    "messages": "messages: what you said, what was said to you alone, your direct messages",
-    "inbox": "notes of what arrived from you, without the words",
-    "outbox": "deliveries to you",
-    "turns": "steps of the work on your messages",
-    "groups": "what agents of a group did for you together",
-    "budgets": "what may be spent on language models for you",
-    "folders": "files that hold words of yours",
-    "usage": "calls of a language model for you (numbers)",
-    "grants": "permissions of yours, and lines about you in their record",
-    "requests": "requests for a yes, and your answers",
-    "archival": "things to remember",
-    "dreams": "notes of how things to remember about you were tidied",
-    "graph": "who and what these speak of, and how that belongs together",
-    "feedback": "what you said of answers: corrections, thumbs up and down",
-    "evaluations": "how talks with you alone went, in a word, and which tools failed",
-    "blocks": "notes about you, with their history",
-    "steering": "decisions of yours about channels and sources",
-    "reminders": "things to remind you of",
-    "tasks": "tasks of yours",
-    "events": "events of yours",
-    "times": "your time zone and quiet hours",
-    "states": "words on how you are",
-    "working": "what agents keep for some minutes from talks with you",
-    "jobs": "times at which something is to be said to you, or made of what an agent saved of you",
-    "activity": "notes of what agents did in talks with you",
-    "facts": "what agents learned from you, and talks with you alone in short",
-    "projects": "what you taught agents about projects",
-    "work": "work on your messages that was cut off",
-    "coordination": "tasks and notes of agents from talks with you",
-    "summaries": "summaries of talks with you alone",
-    "admission": "your being let in, and your asking for it",
-    "identities": "accounts and places of yours",
+    store: Kept(*words)
+    for store, words in {
+        "messages": ("message", "messages", "what you said, what was said to you alone, your direct messages"),
+        "inbox": ("arrival", "arrivals", "notes of what came from you, without the words"),
+        "outbox": ("delivery", "deliveries", "what was sent to you"),
+        "turns": ("step", "steps", "of the work on your messages"),
+        "groups": ("part of group work", "parts of group work", "what agents of a group did for you together"),
+        "budgets": ("budget", "budgets", "what may be spent on language models for you"),
+        "folders": ("file", "files", "in folders, with words of yours"),
+        "usage": ("model call", "model calls", "made for you (numbers)"),
+        "grants": ("permission", "permissions", "those of yours, and lines about you in their record"),
+        "requests": ("request", "requests", "for a yes, and your answers"),
+        "archival": ("archival entry", "archival entries", "things to remember"),
+        "dreams": ("dream note", "dream notes", "how things to remember about you were tidied"),
+        "graph": ("link", "links", "who and what these speak of, and how that belongs together"),
+        "feedback": ("judgement", "judgements", "what you said of answers: corrections, thumbs up and down"),
+        "evaluations": (
+            "evaluation",
+            "evaluations",
+            "how talks with you alone went, in a word, and which tools failed",
+        ),
+        "blocks": ("part of memory blocks", "parts of memory blocks", "notes about you, with their history"),
+        "steering": ("decision", "decisions", "yours about channels and sources"),
+        "reminders": ("reminder", "reminders", "things to remind you of"),
+        "tasks": ("task", "tasks", "yours"),
+        "events": ("event", "events", "yours"),
+        "times": ("clock setting", "clock settings", "your time zone and quiet hours"),
+        "states": ("state", "states", "words on how you are"),
+        "working": ("working note", "working notes", "what agents keep for some minutes from talks with you"),
+        "jobs": ("job", "jobs", "for something to be said to you, or made of what an agent saved of you"),
+        "activity": ("activity note", "activity notes", "what agents did in talks with you"),
+        "facts": ("fact", "facts", "what agents learned from you, and talks with you alone in short"),
+        "projects": ("project note", "project notes", "what you taught agents about projects"),
+        "work": ("interrupted task", "interrupted tasks", "work on your messages that was cut off"),
+        "coordination": ("task or note of agents", "tasks and notes of agents", "from talks with you"),
+        "summaries": ("summary", "summaries", "of talks with you alone"),
+        "admission": ("admission", "admissions", "your being let in, and your asking for it"),
+        "identities": ("account or place", "accounts and places", "yours"),
+    }.items()
 }
 """What each store holds, for who asks."""
 
@@ -269,8 +289,7 @@ def seen_lines(seen: dict[str, Any], *, you: bool = True) -> list[str]:
         for store, count in counts.items():
             totals[store] = totals.get(store, 0) + count
     totals["identities"] = seen["identities"]
-    words = WORDS if you else {store: _of_them(said) for store, said in WORDS.items()}
-    held = [f"{count} {words.get(store, store)}" for store, count in totals.items() if count]
+    held = [_held(store, count, you=you) for store, count in totals.items() if count]
     lines = (
         [f"What is kept about {who}:", *(f"- {line}" for line in held)] if held else [f"Nothing about {who} is kept."]
     )
@@ -282,6 +301,11 @@ def seen_lines(seen: dict[str, Any], *, you: bool = True) -> list[str]:
     lines += [f"Erased on {_day(each['done_at'])}." for each in seen["erasures"] if each["done_at"]]
     lines += ["An erasure is under way." for each in seen["erasures"] if not each["done_at"]]
     return lines
+
+
+def _held(store: str, count: int, *, you: bool) -> str:
+    what = WORDS[store].what
+    return f"{WORDS[store].counted(count)}: {what if you else _of_them(what)}"
 
 
 def is_known(seen: dict[str, Any]) -> bool:
@@ -305,11 +329,10 @@ def receipt_lines(receipt: dict[str, Any], *, you: bool = True) -> list[str]:
         return [line for one in (each, *others) for line in (f"{one['person']}:", *receipt_lines(one, you=you))]
     lines = [f"Erased (receipt {receipt['id']}, {_day(receipt['done_at'])})."]
     for file in receipt["stores"]:
-        gone = [f"{count} {store}" for store, count in file["before"].items() if count]
-        left = [f"{count} {store}" for store, count in file["after"].items() if count]
-        if gone or left or file["answers"]:
+        gone = _counted(file["before"])
+        if gone or any(file["after"].values()) or file["answers"]:
             answers = f"; {many(file['answers'], 'message')} of agents emptied" if file["answers"] else ""
-            lines.append(f"- {file['name']}: {', '.join(gone) or 'nothing'}{answers}; {_left(left)}")
+            lines.append(f"- {file['name']}: {', '.join(gone) or 'nothing'}{answers}; {_left(file['after'])}")
     lines.append(_searched(receipt, "your" if you else "their"))
     for left in receipt["left"]:
         tables = "".join(f", {many(count, 'row')} of {table}" for table, count in left.get("tables", {}).items())
@@ -324,18 +347,31 @@ def receipt_lines(receipt: dict[str, Any], *, you: bool = True) -> list[str]:
     return lines
 
 
-def _left(left: list[str]) -> str:
-    if not left:
+def _counted(stores: Mapping[str, int]) -> list[str]:
+    """How many of what; a receipt may be older than a store's name."""
+    return [
+        WORDS[store].counted(count) if store in WORDS else f"{count} {store}"
+        for store, count in stores.items()
+        if count
+    ]
+
+
+def _left(stores: Mapping[str, int]) -> str:
+    if not (left := _counted(stores)):
         return "left: none"
-    bare = " (a bare id: it owns a constellation, or other accounts are linked to it)"
-    return f"LEFT: {', '.join(left)}{bare if left == ['1 identities'] else ''}"
+    bare = {store: count for store, count in stores.items() if count} == {"identities": 1}
+    why = " (a bare id: it owns a constellation, or other accounts are linked to it)"
+    return f"LEFT: {', '.join(left)}{why if bare else ''}"
 
 
 def _searched(receipt: dict[str, Any], whose: str) -> str:
     if not receipt["words"]:
         return f"There were no words of {whose} own to look for afterwards in the files."
     where = "in none" if not receipt["left"] else f"in {len(receipt['left'])}"
-    return f"{receipt['words']} of {whose} words were looked for in {receipt['files']} files and found {where} of them."
+    words = "One" if receipt["words"] == 1 else f"{receipt['words']}"
+    were = "was" if receipt["words"] == 1 else "were"
+    files = many(receipt["files"], "file")
+    return f"{words} of {whose} words {were} looked for in {files} and found {where} of them."
 
 
 def _chosen(choice: Choice | None, *, resumed: bool) -> str:

@@ -167,7 +167,7 @@ async def test_erase_asks_first_and_keeps_or_erases_by_a_button(tmp_path: Path) 
         assert "Nothing was erased" in text_of(await home.ana.click(card, label="Keep it"))
         assert await home.kept() == ["a llama called Quetzal", "a tortoise"]
         receipt = text_of(await home.ana.click(card, label="Erase everything"))
-        assert "1 messages; left: none" in receipt
+        assert "1 message; left: none" in receipt
         assert "found in none of them" in receipt
         assert await home.kept() == ["a tortoise"]
         assert "Erased on" in text_of(await home.ana.slash(home.hall, "privacy see"))

@@ -68,12 +68,28 @@ async def test_see_counts_each_store_in_words(tmp_path: Path) -> None:
         assert seen["stores"] == {"home": counted}
         lines = seen_lines(seen)
         for store, count in counted.items():
-            assert (f"- {count} {WORDS[store]}" in lines) is (count > 0)
+            assert (f"- {WORDS[store].counted(count)}: {WORDS[store].what}" in lines) is (count > 0)
         assert WORD not in "\n".join(lines)
 
 
 def test_every_store_has_words() -> None:
     assert set(WORDS) == {store.name for store in (*persons.STORES, *persons.GLOBAL_STORES)}
+
+
+def test_one_of_something_is_told_as_one() -> None:
+    names = list(WORDS)
+    file = {"name": "home", "answers": 1, "before": dict.fromkeys(names, 1), "after": dict.fromkeys(names, 2)}
+    receipt = {"id": "1", "done_at": "2026-11-22T12:00", "stores": [file], "words": 1, "files": 1, "left": []}
+    _, line, searched = receipt_lines({**receipt, "copies": []})
+    gone, answers, left = line.removeprefix("- home: ").split("; ")
+    assert gone == ", ".join(f"1 {words.one}" for words in WORDS.values())
+    assert {"1 message", "1 archival entry", "1 delivery"} <= set(gone.split(", "))
+    assert answers == "1 message of agents emptied"
+    assert left == f"LEFT: {', '.join(f'2 {words.more}' for words in WORDS.values())}"
+    assert searched == "One of your words was looked for in 1 file and found in none of them."
+    seen = {"person": ANN.id, "persons": [ANN.id], "choice": "", "erasures": [], "identities": 1}
+    lines = seen_lines({**seen, "stores": {"home": {"messages": 1}}}, you=False)
+    assert "- 1 message: what they said, what was said to them alone, their direct messages" in lines
 
 
 async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp_path: Path) -> None:
@@ -350,7 +366,9 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
         (row,) = await service.constellations.registry.read(lambda rows: rows.all(owned))
         receipt = await service.privacy.erase(PersonId(row["owner_id"]), OWNER)
         text = "\n".join(receipt_lines(receipt))
-        assert "LEFT: 1 identities (a bare id: it owns a constellation, or other accounts are linked to it)" in text
+        assert (
+            "LEFT: 1 account or place (a bare id: it owns a constellation, or other accounts are linked to it)" in text
+        )
 
 
 # ---------------------------------------------------------------------------------------- interruptions and failures
