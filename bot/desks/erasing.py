@@ -17,6 +17,7 @@ import structlog
 
 from bot.errors import UserError
 from bot.retrying import until_stored
+from bot.starters import beginning_texts
 from memory import erasure_ledger, persons, privacy, traces
 from memory.clock import Clock, to_text
 from memory.constellation import Constellation, Constellations
@@ -175,8 +176,10 @@ class Eraser:
         return list(dict.fromkeys(found))
 
     async def _telling(self, houses: Iterable[Constellation], words: list[str]) -> list[str]:
-        """Without the words that stand in files of ours whoever spoke there."""
-        found = await self.constellations.registry.read(lambda rows: traces.telling(rows, words))
+        """Without the words that stand in files of ours whoever spoke there, or in what agents begin with."""
+        begun = await asyncio.to_thread(beginning_texts)
+        others = [word for word in words if word.casefold() not in begun]
+        found = await self.constellations.registry.read(lambda rows: traces.telling(rows, others))
         for house in houses:
             async with self.constellations.use(house.id) as database:
                 found = await database.read(partial(traces.telling, words=found))

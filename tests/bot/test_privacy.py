@@ -258,6 +258,17 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(tmp_path: 
         assert "found in 2 of them" in text
 
 
+async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebody(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("an attentive companion", 1))
+        await service.heard(said(f"conversing llama {WORD}", 2))
+        found = await service.column("SELECT content FROM memory_blocks WHERE label = 'persona'")
+        assert "attentive" in str(found[0])
+        receipt = await service.privacy.erase(ANN.id, ANN_HERSELF)
+        assert receipt["left"] == []
+        assert receipt["words"] > 0, "the others were looked for"
+
+
 async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(tmp_path: Path) -> None:
     held = Held(says(f"so it is {WORD}"))
     async with running(tmp_path) as service:
