@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from loro import LoroDoc, LoroMap, LoroText
 
+from memory.changes import by_words, difference
 from memory.errors import BlockRefused, Refused
 from memory.log_entries import add_entry
 from memory.part_items import alike
@@ -36,7 +37,7 @@ from memory.schemas import (
 from memory.targets import Target, every_target, field_target, part_target, section_of
 from memory.targets import target_of as target_of
 
-_UPDATE_MS = 20.0  # as in `memory.document`
+_UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _HEAD, _LOST = "schema", "content"
 RECOVERED = "recovered"
 """The name under which text that was saved from a damaged document stands until it is taken away."""
@@ -103,7 +104,7 @@ def text_of(loro: LoroDoc) -> str | None:
 def keep_lost(loro: LoroDoc, text: str) -> None:
     """Keep beside the fields what a structured document said before it was damaged."""
     if text_of(loro) != text:
-        _write(loro.get_text(_LOST), text)
+        write_text(loro.get_text(_LOST), text)
 
 
 def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
@@ -155,7 +156,7 @@ def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
         case "list":
             _fill(loro, target.name, kept)
         case "text":
-            _write(loro.get_text(target.name), kept)
+            write_text(loro.get_text(target.name), kept)
         case "counter":
             counter = loro.get_counter(target.name)
             counter.increment((kept or 0) - counter.value)
@@ -307,7 +308,7 @@ def put_back(loro: LoroDoc, before: tuple[Any, str]) -> None:
             _put_back(loro, section.content, before[0][section.name], section.name, read_only=section.read_only)
     elif schema is not None:
         _put_back(loro, schema, before[0], "", read_only=False)
-    _write(loro.get_text(_LOST), before[1])
+    write_text(loro.get_text(_LOST), before[1])
 
 
 def _put_back(loro: LoroDoc, part: Schema, before: Any, prefix: str, *, read_only: bool) -> None:
@@ -375,11 +376,17 @@ def amend(loro: LoroDoc, amends: Amends) -> None:
 
 def drop_recovered(loro: LoroDoc) -> None:
     """Take away what was saved from a damaged document."""
-    _write(loro.get_text(_LOST), "")
+    write_text(loro.get_text(_LOST), "")
 
 
-def _write(held: LoroText, text: str) -> None:
-    try:
-        held.update(text, timeout_ms=_UPDATE_MS)
-    except ValueError:  # the time was up; the text is as it was
-        held.splice(0, len(held.to_string()), text)
+def write_text(held: LoroText, text: str) -> None:
+    """Make `text` the whole value: in whole words where that is soon found, else as Loro finds it in 20 ms."""
+    splices = by_words(held.to_string(), text)
+    if splices is None:
+        try:
+            held.update(text, timeout_ms=_UPDATE_MS)
+            return
+        except ValueError:  # the time was up; some of it may be done
+            splices = difference(held.to_string(), text)
+    for each in splices:
+        held.splice(each.place, each.delete, each.insert)

@@ -40,7 +40,6 @@ from memory.packing import unpack
 
 T = TypeVar("T")
 
-_UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _NEVER_MERGE = -1  # 0 still merges commits of the same second
 _DIGEST_BYTES = 8
 
@@ -235,16 +234,13 @@ class BlockDocument:
                 self._text.splice(place, len(old), new)
 
     def write(self, text: str) -> None:
-        """Make `text` the whole value, by as few operations as can be found in 20 ms."""
+        """Make `text` the whole value, in whole words where they are soon found."""
         require_text(text)
         if self.structured:
             self.change(lambda loro: containers.keep_lost(loro, text))
             return
         with _Guard("writing"):
-            try:
-                self._text.update(text, timeout_ms=_UPDATE_MS)
-            except ValueError:  # the time was up; the text is as it was
-                self._splice_middle(text)
+            containers.write_text(self._text, text)
 
     def splice(self, splices: Sequence[Splice]) -> None:
         """Make these operations, in order. Raises Refused for text that cannot be stored."""
@@ -257,10 +253,6 @@ class BlockDocument:
     def note(self, note: Note) -> None:
         """Say what the edits since the last commit are for."""
         self._note = note
-
-    def _splice_middle(self, text: str) -> None:
-        for each in difference(self._text.to_string(), text):
-            self._text.splice(each.place, each.delete, each.insert)
 
     def _remember(self) -> None:
         """Keep what a structured block shows before it is changed, for the commit to say what became of it."""

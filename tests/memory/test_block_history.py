@@ -92,6 +92,31 @@ def test_words_that_come_back_stay_their_writers(tx: Tx, way: str, later: int) -
     assert (done.plan.removed, done.plan.gone, done.plan.lost) == (31, (), ())
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "pieces"),
+    [
+        ("The kitten likes milk.", "The sitting likes oat milk!", ["sitting", " oat", "!"]),
+        ("Ana: 17 cups", "Anabel: 170 cups", ["Anabel", " 170"]),
+        ("one two three", "one, two, three, four", [",", ",", ", four"]),
+        ("猫は魚が好き", "猫は肉が好き", ["肉"]),
+    ],
+)
+def test_a_text_that_is_written_anew_is_blamed_in_whole_words(
+    tx: Tx, before: str, after: str, pieces: list[str]
+) -> None:
+    block = made(tx, before)
+    write_block(tx, author(MIA), "notes", after)
+    assert content(tx) == after
+    blamed = past_of_block(tx, block.id).weave.blame()
+    assert [each.text for each in blamed if each.change and each.change.writer == MIA] == pieces
+
+
+def test_a_text_that_is_too_long_to_compare_by_words_is_written_all_the_same(tx: Tx) -> None:
+    made(tx, "a b " * 200, char_limit=10**5)
+    wanted = "b a c " * 300
+    assert write_block(tx, author(MIA), "notes", wanted).content == wanted
+
+
 def test_what_was_brought_back_goes_with_who_brought_it_where_another_had_removed_it(tx: Tx) -> None:
     block = made(tx, "About Ana.\n")
     write_block(tx, author(), "notes", "Ana.\n")
@@ -154,7 +179,7 @@ def test_each_undoes_their_own_while_others_write(tx: Tx) -> None:
 def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> None:
     made(tx, "a tea b")
     replace_in_block(tx, author(), "notes", "tea", "coffee")
-    write_block(tx, author(MIA), "notes", "a coffeehouse b")
+    replace_in_block(tx, author(MIA), "notes", " b", "house b")
     done = undo(by_agent(tx, author(), "notes"), AGENT)
     assert (content(tx), done.plan.lost) == ("a house b", ("tea",))
     write_block(tx, author(), "notes", "mine")
