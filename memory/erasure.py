@@ -24,7 +24,13 @@ _USED = """SELECT u.turn_id, m.content FROM turn_uses u JOIN messages m ON u.kin
            UNION SELECT u.turn_id, e.content FROM turn_uses u
              JOIN archival_entries e ON u.kind = 'entry' AND e.id = u.row_id WHERE e.person_id = :person
            UNION SELECT u.turn_id, b.profile || ' ' || b.content FROM turn_uses u
-             JOIN memory_blocks b ON u.kind = 'block' AND b.id = u.row_id WHERE b.person_id = :person"""
+             JOIN memory_blocks b ON u.kind = 'block' AND b.id = u.row_id WHERE b.person_id = :person
+           UNION SELECT u.turn_id, m.content FROM turn_uses u
+             JOIN summary_texts s ON u.kind = 'summary' AND s.id = u.row_id
+             JOIN messages m ON m.audience = s.audience AND (s.place_id IS NULL OR m.place_id = s.place_id)
+               AND (m.id BETWEEN s.start_position AND s.end_position
+                 OR m.batch_id BETWEEN s.start_position AND s.end_position)
+             WHERE m.person_id = :person AND m.role = 'user'"""
 """The turns that used words of a person, with those words."""
 
 

@@ -1,7 +1,8 @@
 """Earlier talk in short: how far conversations were compacted, what agents did, what happened to all.
 
 Each is made of messages of one audience and has it. Triggers take a summary away when one of its messages is edited,
-deleted, narrowed or erased: what was made of words does not outlive them, and is made again without them.
+deleted, narrowed or erased: what was made of words does not outlive them, and is made again without them. What one
+says stands in `summary_texts` besides, where it is searched, and goes with it.
 """
 
 import json
@@ -13,7 +14,8 @@ from typing import Literal, TypeAlias
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.clock import from_text, to_text
 from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import AgentId, MessageId, PersonId, PlaceId
+from memory.fulltext import index_text
+from memory.ids import AgentId, MessageId, PersonId, PlaceId, new_id
 from memory.messages import COLUMNS, Message, to_message
 
 Span: TypeAlias = Literal["day", "week"]
@@ -152,6 +154,8 @@ def add(tx: Tx, made: Compaction) -> None:
         "created_at": to_text(made.created_at),
     }
     tx.insert("archive_summaries", values)
+    found: dict[str, Value] = {"id": made.id, "of": "conversation", "agent_id": made.agent, "place_id": made.place}
+    _make_findable(tx, found, made.summary, (made.audience, made.trust, made.created_at), (made.start, made.end))
 
 
 def _compaction(row: Row) -> Compaction:
@@ -180,10 +184,21 @@ def _compaction(row: Row) -> Compaction:
 def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) -> None:
     """Keep what an agent did lately, instead of what was kept before. Raises ValueError for sources of others."""
     start, end = _span(made.audience, sources)
-    sql = """INSERT OR REPLACE INTO agent_summaries (agent_id, summary, messages_covered, start_position, end_position,
-             audience, trust, generated_at, model) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-    covered = (made.agent, made.summary, made.messages, start, end)
-    tx.run(sql, (*covered, made.audience, int(made.trust), to_text(made.generated_at), made.model))
+    tx.run("DELETE FROM agent_summaries WHERE agent_id = ? AND audience = ?", (made.agent, made.audience))
+    values: dict[str, Value] = {
+        "agent_id": made.agent,
+        "summary": made.summary,
+        "messages_covered": made.messages,
+        "start_position": start,
+        "end_position": end,
+        "audience": made.audience,
+        "trust": int(made.trust),
+        "generated_at": to_text(made.generated_at),
+        "model": made.model,
+    }
+    tx.insert("agent_summaries", values)
+    found: dict[str, Value] = {"id": new_id("did"), "of": "agent", "agent_id": made.agent}
+    _make_findable(tx, found, made.summary, (made.audience, made.trust, made.generated_at), (start, end))
 
 
 def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> list[AgentSummary]:
@@ -252,6 +267,8 @@ def _put(tx: Tx, made: ConstellationSummary, covers: tuple[int, int], now: datet
         "message_count": made.messages,
     }
     tx.insert("constellation_summaries", values)
+    text = "\n".join([made.summary, *made.decisions, *made.threads])
+    _make_findable(tx, {"id": made.id, "of": made.span}, text, (made.audience, made.trust, made.start), covers)
 
 
 def constellation_summaries(
@@ -304,6 +321,22 @@ def _span(audience: Audience, sources: Iterable[Message]) -> tuple[int, int]:
     if not found or any(message.audience != audience for message in found):
         raise ValueError(f"a summary for {audience} is made of messages of that audience, and of some")
     return min(message.id for message in found), max(message.id for message in found)
+
+
+def _make_findable(
+    tx: Tx,
+    found: dict[str, Value],
+    text: str,
+    stamp: tuple[Audience, Trust, datetime],
+    covers: tuple[int, int],
+) -> None:
+    """Let search find a summary, unless it says nothing; triggers take that back with the summary."""
+    if not text.strip():
+        return
+    audience, trust, at = stamp
+    values: dict[str, Value] = {"text": text, "search_text": index_text(text), "audience": audience}
+    values |= {"trust": int(trust), "at": to_text(at), "start_position": covers[0], "end_position": covers[1]}
+    tx.insert("summary_texts", found | values)
 
 
 # ------------------------------------------------------------------------------------------------------- people

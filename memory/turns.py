@@ -220,7 +220,7 @@ def open_of_agent(rows: Rows, agent: AgentId) -> tuple[TurnId, ...]:
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (agent,)))
 
 
-def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block"], row_id: str) -> None:
+def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "summary"], row_id: str) -> None:
     """Remember that the turn's answer used a row, for saying why; of a passage, the entry that it belongs to."""
     if kind == "entry":
         whole = tx.one("SELECT coalesce(parent_entry_id, id) FROM archival_entries WHERE id = ?", (row_id,))

@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from memory import archival, blocks, inbox, messages, outbox, turns
 from memory.audience import Audience, Scope
 from memory.blocks import BlockType
+from memory.clock import from_text
 from memory.database import Rows
 from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.messages import Message
 from memory.outbox import OutRow
 
-Kind: TypeAlias = Literal["entry", "message", "block"]
+Kind: TypeAlias = Literal["entry", "message", "block", "summary"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
     found = [
         _entries(rows, uses.get("entry", ()), scope),
         _messages(rows, uses.get("message", ()), scope),
+        _summaries(rows, uses.get("summary", ()), scope),
         _blocks(rows, turn.agent, uses.get("block", ()), scope),
     ]
     living = sum(each.living for each in found)
@@ -123,7 +125,8 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
 
 
 def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None:
-    """One memory that the scope may know; blocks are not found here, as nothing is done to them."""
+    """One memory that the scope may know; blocks and summaries are not found here, as nothing is done to
+    them."""
     match kind:
         case "entry":
             shown = _entries(rows, [identifier], scope).shown
@@ -204,6 +207,29 @@ def _sent_as(rows: Rows, row: Message) -> str:
         return ""
     sent = (each.external_id for each in outbox.of_turn(rows, row.batch) if each.message == row.id and each.external_id)
     return next(sent, "")
+
+
+def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _Found:
+    condition, parameters = scope.sql("s.audience")
+    sql = "FROM summary_texts s WHERE s.id IN (SELECT value FROM json_each(?))"
+    name = "(SELECT name FROM agents WHERE id = s.agent_id) AS name"
+    named = json.dumps(list(ids))
+    shown = [
+        Memory(
+            kind="summary",
+            id=row["id"],
+            text=row["text"],
+            at=from_text(row["at"]),
+            audience=Audience(row["audience"]),
+            people=(),
+            speaker=row["name"] or "",
+            place=inbox.place(rows, PlaceId(row["place_id"])) if row["place_id"] else None,
+            label=row["of"],
+            said=False,
+        )
+        for row in rows.all(f"SELECT s.*, {name} {sql} AND {condition} ORDER BY s.n", (named, *parameters))
+    ]
+    return _Found(shown, len(rows.all(f"SELECT s.id {sql}", (named,))))
 
 
 def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _Found:

@@ -233,7 +233,7 @@ def _find(rows: Rows, curious: Curious, kind: Kind, identifier: str) -> Memory:
 
 
 def _held(memory: Memory) -> Held:
-    changes = {"entry": tuple(Change), "message": (Change.FORGET, Change.NARROW), "block": ()}[memory.kind]
+    changes = {"entry": tuple(Change), "message": (Change.FORGET, Change.NARROW)}.get(memory.kind, ())
     if not memory.said:  # an answer of ours: it is theirs to have forgotten, but not their words
         changes = tuple(each for each in changes if each is Change.FORGET)
     return Held(memory.people, memory.audience, changes)

@@ -102,7 +102,7 @@ def readers_text(audience: Audience, asker: PersonId) -> str:
     return _READERS[audience.partition(":")[0]]
 
 
-_VERB = {"entry": "said", "message": "said", "block": "last changed"}
+_VERB = {"entry": "said", "message": "said", "block": "last changed", "summary": "from"}
 _READERS = {
     "guild": "everybody in that server can read it",
     "channel": "those in that channel can read it",
@@ -116,6 +116,8 @@ def _name(memory: Memory, escape: Callable[[str], str]) -> str:
             return f"Stored entry “{escape(memory.label)}”" if memory.label else "Stored entry"
         case "message":
             return "A message" if memory.said else "An answer of mine"
+        case "summary":
+            return f"Summary of {'an agent' if memory.label == 'agent' else f'a {memory.label}'}"
         case "block":
             of = f" of {escape(memory.speaker)}" if memory.speaker else ""
             return f"Block “{escape(memory.label)}”{of} as it reads now"

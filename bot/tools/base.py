@@ -28,7 +28,7 @@ from memory.turns import Turn
 
 A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
 
-UseKind: TypeAlias = Literal["entry", "message", "block"]
+UseKind: TypeAlias = Literal["entry", "message", "block", "summary"]
 
 
 class Arguments(BaseModel):

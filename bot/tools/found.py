@@ -48,7 +48,9 @@ def beside_data(said: Message | None) -> dict[str, str] | None:
 def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
     """The memories among hits that an answer can be explained by."""
     return tuple(
-        (hit.kind, hit.id) for hit in hits if hit.kind == "entry" or hit.kind == "message" or hit.kind == "block"
+        (hit.kind, hit.id)
+        for hit in hits
+        if hit.kind == "entry" or hit.kind == "message" or hit.kind == "block" or hit.kind == "summary"
     )
 
 

@@ -26,13 +26,23 @@ _DOMAINS: dict[str, frozenset[Domain]] = {
     "activity": frozenset({"activity"}),
     "facts": frozenset({"facts"}),
     "tasks": frozenset({"tasks"}),
+    "summaries": frozenset({"summaries"}),
     "files": frozenset({"files"}),
     "all": DOMAINS,
 }
 _APART = "role and place are of messages alone, category and tags of entries: nothing has all of these conditions."
 _SHOWN = 600  # characters of one hit that are shown
 _Domain: TypeAlias = Literal[
-    "archival_memory", "conversations", "constellation_messages", "blocks", "activity", "facts", "tasks", "files", "all"
+    "archival_memory",
+    "conversations",
+    "constellation_messages",
+    "blocks",
+    "activity",
+    "facts",
+    "tasks",
+    "summaries",
+    "files",
+    "all",
 ]
 
 
@@ -42,8 +52,8 @@ class SearchArguments(Arguments):
         default="all",
         description="where to look; conversations: those that you took part in, constellation_messages: those of all "
         "agents, as all has them; blocks alone finds older lines of logs too; all leaves out activity, what agents did "
-        "(tasks, handoffs, notes, tools, blocks), tasks, what people want to do, facts, and files, passages of your "
-        "folders as they were read last",
+        "(tasks, handoffs, notes, tools, blocks), tasks, what people want to do, facts, summaries, earlier talk, days "
+        "and weeks in short (yours and those of all), and files, passages of your folders as they were read last",
     )
     since: AwareDatetime | None = Field(default=None, description="only from then on, ISO 8601 with time zone")
     until: AwareDatetime | None = Field(default=None, description="only before then, ISO 8601 with time zone")
@@ -142,6 +152,8 @@ def _hit_data(rows: Rows, context: ToolContext, hit: Hit) -> dict[str, Any]:
     }
     if hit.kind in ("block", "passage"):
         data["place"] = f"block {hit.label}" if hit.kind == "block" else hit.label
+    if hit.kind == "summary":
+        data["place"] = ", ".join(filter(None, (f"the summary of a {hit.label}", data["place"])))
     if hit.kind == "entry":
         try:
             entry = archival.read(rows, context.agent.id, hit.id, context.turn.scope)

@@ -187,6 +187,18 @@ def _of_tasks(query: Query) -> Iterator[Condition]:
         yield Condition("(t.agent_id = ? OR t.person_id = ?)", (query.author,) * 2)
 
 
+def _living_summaries(agent: AgentId | None) -> Condition:
+    return Condition("true") if agent is None else Condition("(t.agent_id IS NULL OR t.agent_id = ?)", (agent,))
+
+
+def _of_summaries(query: Query) -> Iterator[Condition]:
+    if query.author is not None:
+        by = "(t.agent_id = ? OR t.agent_id IN (SELECT id FROM agents WHERE name = ? COLLATE NOCASE))"
+        yield Condition(by, (query.author,) * 2)
+    if query.place is not None:
+        yield Condition("t.place_id = ?", (query.place,))
+
+
 _NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
 _BLOCK_TEXT = "trim(t.profile || char(10) || t.content, char(10)) AS text"
 _WHERE = """(SELECT d.name || '/' || f.name || ':' || t.start_line || '-' || t.end_line FROM folder_files f
@@ -272,6 +284,19 @@ TABLES = (
         can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query)),
         living=lambda _agent: Condition("t.search_text <> ''"),
         narrowing=_of_tasks,
+    ),
+    Table(
+        domain="summaries",
+        kind="summary",
+        name="summary_texts",
+        index="summary_fts",
+        number="n",
+        moment="t.at",
+        columns="t.text AS text, t.of AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
+        "t.place_id AS place, NULL AS role",
+        can_meet=lambda query: query.role is None and query.person is None and not _asks_for_entries(query),
+        living=_living_summaries,
+        narrowing=_of_summaries,
     ),
     Table(
         embedded="passage",

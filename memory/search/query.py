@@ -10,14 +10,14 @@ from memory.database import Rows, Value
 from memory.ids import AgentId, PersonId, PlaceId
 from memory.messages import Message, Role
 
-Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity", "files", "facts", "tasks"]
-Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage", "fact", "task"]
+Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity", "files", "facts", "tasks", "summaries"]
+Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage", "fact", "task", "summary"]
 Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""
 
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
-"""What is searched when nothing is said. Activity, facts and tasks are searched by name alone, as they repeat what
-stands elsewhere, and files where they are asked for."""
+"""What is searched when nothing is said. Activity, facts, tasks and summaries are searched by name alone, as they
+repeat what stands elsewhere, and files where they are asked for."""
 MAX_HITS = 100
 
 
@@ -132,7 +132,8 @@ class Query:
 class Hit:
     """One row that was found. `kind` and `id` are what `turn_uses` keeps.
 
-    `label` is an entry's or a block's, or where a passage stands; `speaker`, `place`, `role` and the neighbours (what
+    `label` is an entry's or a block's, where a passage stands, or what a summary is of ("conversation", "agent", "day",
+    "week"); `speaker`, `place`, `role` and the neighbours (what
     was said just before and after there, as far as the scope may know it) are a message's. `trust` goes with the text
     wherever it is shown.
 

@@ -10,11 +10,14 @@ from bot.desks.why import Curious, Explained, Why
 from bot.desks.why_text import account_text
 from bot.errors import UserError
 from bot.policy import Approver, Change, People
+from memory import messages, summaries
 from memory.audience import OWNER, Scope, Trust, person_audience
-from memory.ids import PersonId
+from memory.database import Tx
+from memory.ids import AgentId, MessageId, PersonId
 from memory.marks import text_mark
+from memory.summaries import Compaction
 from sources.base import Place, PlaceKind, Speaker
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, deleted, direct, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, deleted, direct, results, said, says
 from tests.bot.stage import Service, Setting, running
 
 QUAGGA = "Ann keeps a quagga in the barn."
@@ -272,3 +275,43 @@ async def test_a_terminal_person_is_the_owner_too(tmp_path: Path) -> None:
         asker = replace(curious(OLGA), who=Approver(PersonId("terminal:owner")))
         assert (await both.forget(asker, "entry", entry)).startswith("Forgotten.")
         assert await service.column("SELECT content FROM messages WHERE external_id = '101'") == [""]
+
+
+async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_words_went(tmp_path: Path) -> None:
+    look = [says("", call("search", "s", query="quagga", domain="summaries")), says("It was told in short.")]
+    replies = [says("I see."), says("I see."), *look, says("", call("search", "s", query="", domain="summaries"))]
+    async with running(tmp_path, Setting(model=ScriptedModel(*replies, says("Nothing of that.")))) as service:
+        home = direct(ANN)
+        await service.heard(said("I keep animals", 101))
+        await service.heard(said("I keep one more alone", 102, home))
+
+        def short(tx: Tx) -> None:
+            for row in tx.all("SELECT id, audience FROM messages WHERE external_id IN ('101', '102')"):
+                (heard,) = messages.by_ids(tx, [MessageId(row["id"])], Scope(row["audience"]))
+                agent, end = AgentId(str(tx.all("SELECT id FROM agents")[0][0])), summaries.position(heard)
+                made = Compaction(
+                    f"sum_{heard.id}", agent, heard.place, "recursive_summarization",
+                    f"A quagga was kept ({heard.text})", frozenset(), end, end, 1, 1, None, "", heard.audience,
+                    heard.trust, service.clock(),
+                )  # fmt: skip
+                summaries.add(tx, made)
+
+        await service.write(short)
+        await service.heard(said("what do I keep?", 103))
+        ((found, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "the summary of a conversation, hall): A quagga was kept (I keep animals)" in found
+        assert "alone" not in found, "what was told in short of their direct messages"
+        explained = await why_of(service).newest(curious())
+        text = text_of(explained)
+        assert (
+            "Summary of a conversation, from 2026-11-22 12:00 UTC by Carina in hall; everybody in that server" in text
+        )
+        assert "> A quagga was kept (I keep animals)" in text
+        assert [memory.kind for memory, _changes in explained.mine if memory.kind == "summary"] == []
+        await service.heard(deleted(101))
+        text = text_of(await why_of(service).newest(curious()))
+        assert "quagga" not in text
+        assert "1 more that was forgotten or deleted since." in text
+        await service.heard(said("and now?", 104))
+        ((found, _ok),) = results(service.model.requests[-1])[-1:]
+        assert found == "Nothing was found. Searched: 0 summaries."

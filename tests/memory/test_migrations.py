@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory import migrations
-from memory.database import Connection, Rows, Tx, as_dict, connect, driver
+from memory.database import Connection, Rows, Tx, Value, as_dict, connect, driver
 from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
 from memory.migrations import Kind, Migration, migrate, prepare, status
 
@@ -185,6 +185,7 @@ migration_checksums model_usage outbox pairing_codes passed_over people_rules
 permission_audit permission_grants person_states
 person_times reminders tasks task_fts permission_requests permission_votes places
 activity_events activity_fts agent_presence agent_summaries archive_summaries constellation_summaries
+summary_texts summary_fts
 work_states fact_sources facts facts_fts project_learnings sessions
 dream_changes dream_items dream_marks dream_runs dream_tallies feedback graph_triples session_evaluations
 coordination_tasks handoff_notes handoff_reads notable_events
@@ -303,3 +304,51 @@ def test_who_has_the_list_that_agents_once_were_made_with_was_given_none_of_its_
     known(monkeypatch, *every)
     migrate(path, Kind.CONSTELLATION, NOW)
     assert ask(path, "SELECT name FROM agents WHERE usual_tools") == [("Star",)]
+
+
+def test_summaries_that_were_there_are_found_and_go_as_new_ones_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = migrations.migrations(Kind.CONSTELLATION)
+    known(monkeypatch, *every[: next(at for at, each in enumerate(every) if each.name == "summaries_found")])
+    prepare(path, Kind.CONSTELLATION)
+    raw = connect(path)
+    stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "start_position": 5, "end_position": 5}
+    kept: dict[str, Value] = {
+        "agent_id": "Star",
+        "place_id": "hall",
+        "strategy": "recursive_summarization",
+        "message_count": 1,
+    }
+    for name, text in (("sum_1", "a hamster came"), ("sum_2", "")):
+        made: dict[str, Value] = {"id": name, "summary": text, "depth": 1, "created_at": "2026-11-22"}
+        Tx(raw).insert("archive_summaries", kept | stamp | made)
+    did: dict[str, Value] = {
+        "agent_id": "Star",
+        "summary": "fed a hamster",
+        "messages_covered": 1,
+        "generated_at": "2026-11-22",
+    }
+    Tx(raw).insert("agent_summaries", did | stamp)
+    days: dict[str, Value] = {
+        "id": "con_1",
+        "period_start": "2026-11-21",
+        "period_end": "2026-11-22",
+        "created_at": "2026-11-22",
+    }
+    Tx(raw).insert("constellation_summaries", days | stamp | {"summary": "a day", "key_decisions": '["hamster"]'})
+    raw.close()
+    known(monkeypatch, *every)
+    migrate(path, Kind.CONSTELLATION, NOW)
+    found = """SELECT t.of, t.text, t.at FROM summary_fts f JOIN summary_texts t ON t.n = f.rowid
+               WHERE summary_fts MATCH 'hamsters' ORDER BY t.n"""
+    assert ask(path, found) == [
+        ("conversation", "a hamster came", "2026-11-22"),
+        ("agent", "fed a hamster", "2026-11-22"),
+        ("day", "a day\nhamster", "2026-11-21"),
+    ]
+    assert ask(path, "SELECT count(*) FROM summary_texts") == [(3,)]
+    raw = connect(path)
+    raw.executescript(
+        "DELETE FROM archive_summaries; DELETE FROM agent_summaries; DELETE FROM constellation_summaries;"
+    )
+    raw.close()
+    assert ask(path, found) == ask(path, "SELECT 1 FROM summary_texts") == []

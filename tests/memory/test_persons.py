@@ -389,7 +389,7 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     assert {
         "messages", "inbox", "outbox", "archival_entries", "archival_journal", "memory_blocks", "turn_steps",
         "activity_events", "coordination_tasks", "handoff_notes", "notable_events", "archive_summaries",
-        "agent_summaries", "constellation_summaries", "facts", "fact_sources", "work_states",
+        "agent_summaries", "constellation_summaries", "summary_texts", "facts", "fact_sources", "work_states",
         "project_learnings",
     } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
