@@ -28,6 +28,7 @@ from bot.desks.operations import Operations
 from bot.desks.projects import Projects
 from bot.desks.remembering import Remembering
 from bot.desks.restarting import Restart
+from bot.desks.searching import Searching
 from bot.desks.states import States
 from bot.desks.steering import open_steering
 from bot.desks.summaries import open_summaries
@@ -241,7 +242,8 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
         Remembering(*store, people, clock, kit.checkpoints),
         Costs(*store, people, clock),
         Granting(*store, people, clock, kit.tools),
-        Archive(*store, people, clock, ground.embedding.understood),
+        Archive(*store, people, clock),
+        Searching(*store, people, clock, config.schedule.zone_name(), ground.embedding.understood),
         Outbox(*store, people, approvals.resume),
         schedule := open_schedule(config, approvals, clock, router.resume),
         Coordinating(*store, people, clock),
@@ -267,7 +269,7 @@ async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
 def _desk(ground: _Ground, halt: Halt, kit: Kit) -> Desk:
     desk = Desk(ground.constellations, ground.house, ground.config.model.default, ground.clock)
     desk.standings, desk.unset = ground.thinking.standings, ground.config.unset()
-    desk.embedding, desk.understood = ground.embedding.words, ground.embedding.understood
+    desk.embedding = ground.embedding.words
     desk.halted, desk.unstored = lambda: halt.since, halt.router.unstored.words
     desk.toolset, desk.mcp = kit.tools, ground.mcp.states
     return desk

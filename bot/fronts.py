@@ -25,6 +25,7 @@ from bot.desks.projects import Projects
 from bot.desks.remembering import Remembering
 from bot.desks.restarting import Restart
 from bot.desks.schedule import Schedule
+from bot.desks.searching import Searching
 from bot.desks.states import States
 from bot.desks.steering import Steering
 from bot.desks.summaries import Summaries
@@ -54,6 +55,7 @@ class Desks:
     costs: Costs
     granting: Granting
     archive: Archive
+    searching: Searching
     outbox: Outbox
     schedule: Schedule
     coordinating: Coordinating
@@ -74,7 +76,7 @@ class Desks:
     def handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         doors = self.operations, self.approvals, self.halt, self.why, self.community, self.steering, self.coordinating
-        books = self.remembering, self.costs, self.granting, self.archive, self.outbox, self.schedule
+        books = self.remembering, self.costs, self.granting, self.archive, self.searching, self.outbox, self.schedule
         house = (
             *(self.household, self.budgeting, self.agenda, self.backups, self.folders, self.facts),
             self.projects,

@@ -21,6 +21,7 @@ from bot.budgets import Budgets
 from bot.config.dreams import Dreams as DreamSettings
 from bot.desks.desk import Asker, Desk
 from bot.desks.identities import Identities
+from bot.desks.searching import Searching, Wanted
 from bot.dreams.asking import Means
 from bot.dreams.desk import Dreams
 from bot.dreams.running import Dreaming
@@ -29,7 +30,7 @@ from bot.mcp.opening import NoServers, Servers
 from bot.models.base import Model
 from bot.passes.background import Background
 from bot.passes.summarising import Summarising
-from bot.policy import Approver
+from bot.policy import Approver, People
 from bot.turns.kit import Understood
 from memory import agents, archival, graph, presence, vectors
 from memory.agents import Agent
@@ -312,16 +313,21 @@ class Run:
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
                 where.append(repr(as_dict(row)))
         desk = Desk(self.service.constellations, self.service.house, "scripted:one", self.service.clock)
-        desk.understood = self._understood
+        store = self.service.constellations, self.service.house, People(())
+        searching = Searching(*store, self.service.clock, "UTC", self._understood)
         self.seen.elsewhere.append(repr((await desk.status()).agents))
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
             scope = self.identities.heard_by(place).scope
             asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
-            found = [await desk.search(asker, text, 50) for text in ("", *WORDS, " ".join(WORDS), *QUESTIONS)]
+            texts = ("", *WORDS, " ".join(WORDS), *QUESTIONS)
+            found = [await searching.search(asker, Wanted(text, limit=50)) for text in texts]
+            found += [await searching.search(asker, Wanted(text, "summaries", limit=50)) for text in texts]
+            named = [await searching.places(asker), await searching.authors(asker), await searching.tags(asker)]
+            named.append(await searching.categories(asker))
             blocks = await desk.blocks(asker)
             links = await self.service.read(functools.partial(self._links, scope=scope))
             tidied = "" if asker.is_owner else await dreams.report(asker)  # the owner is told how much else there was
-            self._where(place).append(f"{place.id}: {found!r} {blocks!r} {tidied!r} {links!r}")
+            self._where(place).append(f"{place.id}: {found!r} {named!r} {blocks!r} {tidied!r} {links!r}")
 
     async def _understood(self, text: str) -> Understood:
         return Understood(await self.meaning(text))

@@ -22,6 +22,7 @@ from bot.desks.household import open_household
 from bot.desks.operations import Operations
 from bot.desks.projects import Projects
 from bot.desks.remembering import Remembering
+from bot.desks.searching import Searching
 from bot.desks.states import States
 from bot.desks.steering import open_steering
 from bot.desks.summaries import open_summaries
@@ -75,6 +76,7 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
             _require_house(config, constellations)
             house, answering = await open_house(config, constellations, PersonId(PERSON), utc_now)
             embedding = await stack.enter_async_context(open_embedding(config, constellations, house))
+            understood = functools.partial(embedding.understood, seconds=_MEANING_SECONDS)
             approvals = Approvals(constellations, house, Broker(approval_terms(config)), utc_now, lambda: None)
             steering = await open_steering(config, approvals, answering)
             schedule = open_schedule(config, approvals, utc_now)
@@ -92,7 +94,8 @@ async def _do(config: Config, folder: DataFolder, operation: str, arguments: Map
                 await open_budgeting(approvals, kept, at_start=False),
                 Remembering(*store, utc_now, config.memory.checkpoints()),
                 Costs(*store, utc_now),
-                Archive(*store, utc_now, functools.partial(embedding.understood, seconds=_MEANING_SECONDS)),
+                Archive(*store, utc_now),
+                Searching(*store, utc_now, config.schedule.zone_name(), understood),
                 Granting(*store, utc_now, tools),
                 Why(*store, utc_now),
                 Outbox(*store, lambda: None),

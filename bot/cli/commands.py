@@ -25,12 +25,13 @@ from bot.cli.facts import add_facts
 from bot.cli.folders import add_folders
 from bot.cli.groups import add_constellations, add_groups
 from bot.cli.holder import holder_of
-from bot.cli.house import add_archive, add_books, add_search, add_sources
+from bot.cli.house import add_archive, add_books, add_sources
 from bot.cli.outbox import add_outbox
 from bot.cli.people import add_link, add_pairing, add_people
 from bot.cli.printing import print_lines
 from bot.cli.projects import add_projects
 from bot.cli.schedule import add_jobs
+from bot.cli.searching import add_search
 from bot.cli.starting import add_init
 from bot.cli.summaries import add_summaries
 from bot.cli.version import version

@@ -1,4 +1,4 @@
-"""`carina source`, `carina cost`, `carina permits grant`, `carina archival` and `carina search`."""
+"""`carina source`, `carina cost`, `carina permits grant` and `carina archival`."""
 
 from typing import Annotated, Any
 
@@ -8,7 +8,7 @@ from bot.cli.asking import ask
 from bot.cli.people import Administer, Json, told
 from bot.cli.printing import print_data, print_found, print_lines, print_rows, record_lines
 from bot.config import Config
-from bot.desks.archive import added_text, words_alone_text
+from bot.desks.archive import added_text
 from bot.desks.remembering_text import widened_text
 
 AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it every agent's.")]
@@ -17,7 +17,6 @@ EntryName = Annotated[str, typer.Argument(help="Its label or id.")]
 Source = Annotated[str, typer.Argument(help="Which, such as discord.")]
 
 _LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
-_TEXTS = ("text", "why", "before", "after")
 
 
 def add_books(app: typer.Typer, permits: typer.Typer, administer: Administer) -> None:
@@ -133,38 +132,6 @@ async def _added(config: Config, arguments: dict[str, Any], *, as_json: bool) ->
 async def _widened(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
     found = await ask(config, "archival.widen", **arguments)
     print_found(found, [widened_text(found)], as_json=as_json)
-
-
-def add_search(app: typer.Typer, administer: Administer) -> None:
-    """Put `carina search` into the program."""
-
-    @app.command("search")
-    def search(
-        text: Annotated[str, typer.Argument(help="Words to look for.")],
-        limit: Annotated[int, typer.Option(min=1, max=100)] = 8,
-        agent: AgentName = "",
-        as_json: Json = False,
-    ) -> None:
-        """Find what was said or stored, as far as you may read it."""
-        administer(_searched, as_json, {"text": text, "limit": limit, "agent": agent})
-
-
-async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:
-    found = await ask(config, "search", **arguments)
-    where = ", ".join(f"{count} {domain}" for domain, count in found["searched"].items())
-    if as_json:
-        print_data(found)
-        return
-    rows, empty = [_shown(hit) for hit in found["hits"]], f"Nothing was found. Searched: {where}."
-    print_rows(rows, empty=empty, brief=_TEXTS, whole="Long texts are cut here; --json has them whole.")
-    if why := words_alone_text(found["words_alone"]):
-        print_lines([why])
-
-
-def _shown(hit: dict[str, Any]) -> dict[str, Any]:
-    """A hit for people: why it was found as words, and what was said beside it as lines."""
-    beside = {name: f"{said['by']}: {said['text']}" if (said := hit[name]) else "" for name in ("before", "after")}
-    return {name: hit[name] for name in ("kind", "id", "label", "text", "by", "audience", "when", "why")} | beside
 
 
 def add_sources(app: typer.Typer, administer: Administer) -> None:

@@ -1,8 +1,8 @@
 """What agents keep for the long term, and what one is shown in a place: for commands, scoped as a message there is."""
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from bot import policy
@@ -12,9 +12,7 @@ from bot.desks.remembering_names import named_audience, where
 from bot.errors import UserError
 from bot.policy import Action, Approver, Change, Held, People
 from bot.quoting import estimate_tokens
-from bot.tools.found import beside_data, why_data, why_found
 from bot.turns.context import readers, render_block
-from bot.turns.kit import Understood, not_understood
 from memory import agents, archival, blocks, turns
 from memory.agents import Agent
 from memory.amounts import many
@@ -29,10 +27,8 @@ from memory.errors import EntryNotFound, Refused
 from memory.faults import commit_point
 from memory.following import forget_words
 from memory.ids import AgentId, ConstellationId, EntryId, PersonId
-from memory.search import DOMAINS, Domain, Hit, Query, Results, search
 from memory.widening import require_widening_entry, widen_entry
 from sources.terminal import PERSON
-from sources.text import one_line
 
 T = TypeVar("T")
 
@@ -82,7 +78,6 @@ class Archive:
     house: ConstellationId
     people: People
     clock: Clock
-    understood: Callable[[str], Awaitable[Understood]] = not_understood
 
     async def latest(self, asker: Asker, agent: str = "", limit: int = 20) -> list[Entry]:
         """The newest entries that the asker may know, of an agent or of all. Raises UserError."""
@@ -90,7 +85,9 @@ class Archive:
 
         def read(rows: Rows) -> list[Entry]:
             found = [
-                each for of in _asked(rows, agent) for each in archival.latest(rows, of.id, asker.scope, limit=most)
+                each
+                for of in agents_called(rows, agent)
+                for each in archival.latest(rows, of.id, asker.scope, limit=most)
             ]
             return sorted(found, key=lambda entry: (entry.created_at, entry.id), reverse=True)[:most]
 
@@ -99,25 +96,6 @@ class Archive:
     async def show(self, asker: Asker, label: str, agent: str = "") -> Entry:
         """One entry, by its label or id. Raises UserError."""
         return await self._read(lambda rows: _entry(rows, agent, label, asker.scope))
-
-    async def find(self, asker: Asker, text: str, agent: str = "", limit: int = 8) -> Results:
-        """The entries that fit a text best, as far as the asker may know them. Raises UserError."""
-        return await self.search(asker, text, agent, limit, frozenset({"archival"}))
-
-    async def search(
-        self, asker: Asker, text: str, agent: str = "", limit: int = 8, domains: frozenset[Domain] = DOMAINS
-    ) -> Results:
-        """Look for a text in what the asker may know, of an agent (its own conversations too) or of all.
-
-        Raises UserError.
-        """
-        asked = await self.understood(text)
-
-        def look(rows: Rows) -> Results:
-            of = _asked(rows, agent)[0].id if agent else None
-            return search(rows, Query(text, of, domains, of, limit=limit, meaning=asked.meaning), asker.scope)
-
-        return replace(await self._read(look), words_alone=asked.why)
 
     async def add(self, asker: Asker, trust: Trust, new: New) -> Added:
         """Store an entry, as words of the asker, for those who hear answers to them alone. Raises UserError."""
@@ -215,7 +193,6 @@ class Archive:
             "archival.add": self.owner_add,
             "archival.delete": self.owner_delete,
             "archival.widen": self.owner_widen,
-            "search": self.owner_search,
         }
 
     async def owner_list(self, agent: str = "", limit: int = 20) -> list[dict[str, Any]]:
@@ -242,12 +219,6 @@ class Archive:
     async def owner_widen(self, label: str, to: str, agent: str = "", *, sure: bool = False) -> dict[str, Any]:
         """Let more people know an entry of the owner's own."""
         return await self.widen(Asking(_OWNER, Scope(OWNER), Trust.OWNER), label, to, sure=sure, agent=agent)
-
-    async def owner_search(self, text: str, agent: str = "", limit: int = 8) -> dict[str, Any]:
-        """Look for words in all that the owner may read: the hits, and without any how much was searched."""
-        found = await self.search(_OWNER_ASKER, text, agent, max(1, min(limit, 100)))
-        hits = [hit_data(hit) for hit in found.hits]
-        return {"hits": hits, "searched": dict(found.seen), "words_alone": found.words_alone}
 
 
 def _widened(rows: Rows, entry: Entry, to: Audience, scope: Scope, *, done: bool) -> dict[str, Any]:
@@ -302,18 +273,6 @@ def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
     }
 
 
-def hit_data(hit: Hit) -> dict[str, Any]:
-    """A hit as plain data: what it is, why it was found, what was said before and after it."""
-    found = {"kind": hit.kind, "id": hit.id, "label": hit.label or "", "text": hit.text, "by": hit.speaker or ""}
-    found |= {"audience": hit.audience, "when": to_text(hit.when), "why": why_found(hit)}
-    return {**found, **why_data(hit), "before": beside_data(hit.before), "after": beside_data(hit.after)}
-
-
-def words_alone_text(why: str) -> str:
-    """That a search went without meaning, as one short line; empty when it did not."""
-    return f"Searched by words alone: {one_line(why, 120)}." if why else ""
-
-
 def shown_lines(shown: list[Shown]) -> list[str]:
     """What agents see, for a person."""
     lines = [
@@ -327,7 +286,7 @@ def shown_lines(shown: list[Shown]) -> list[str]:
     )
 
 
-def _asked(rows: Rows, name: str) -> list[Agent]:
+def agents_called(rows: Rows, name: str) -> list[Agent]:
     """The agent of that name, or all: also those that are archived, whose memory stays. Raises UserError."""
     found = agents.every_agent(rows)
     named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
@@ -338,7 +297,7 @@ def _asked(rows: Rows, name: str) -> list[Agent]:
 
 def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
     """Who keeps what a person adds: the agent of that name, else the one that answered them last, else the first."""
-    living = [agent for agent in _asked(rows, name) if agent.status != "archived"]
+    living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
         raise UserError(
             f"{f'The agent {name}' if name else 'Every agent'} is archived; `carina agent restore` undoes that."
@@ -349,7 +308,7 @@ def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
 
 def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
     found = dict[EntryId, tuple[Agent, Entry]]()
-    for of in _asked(rows, agent):
+    for of in agents_called(rows, agent):
         with contextlib.suppress(EntryNotFound):
             entry = archival.read(rows, of.id, label, scope)
             found[entry.id] = of, entry

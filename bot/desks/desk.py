@@ -4,14 +4,13 @@
 else sees what the place of the question may use.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from bot.models.standing import Standing
 from bot.tools.base import Toolset
-from bot.turns.kit import Understood, not_understood
 from memory import agents, blocks, inbox, outbox, undelivered
 from memory.agents import Agent
 from memory.audience import Scope
@@ -22,7 +21,6 @@ from memory.constellation import Constellations
 from memory.database import Rows
 from memory.ids import ConstellationId, PersonId, PlaceId
 from memory.messages import Message, newest_heard
-from memory.search import Query, Results, search
 
 _DAMAGE_SHOWN = timedelta(days=30)
 
@@ -138,8 +136,6 @@ class Desk:
         """Words on how the embedder stands, and how much waits for it in this constellation."""
         self.mcp: Callable[[], Mapping[str, str]] = dict
         """Words on how each MCP server stands."""
-        self.understood: Callable[[str], Awaitable[Understood]] = not_understood
-        """What finds rows of like meaning to a text."""
         self.toolset: Callable[[Agent], Toolset] = lambda _agent: Toolset()
         """The tools that an agent has."""
         self.unset: Mapping[str, str] = {}
@@ -181,14 +177,6 @@ class Desk:
 
         async with self._constellations.use(self._house) as database:
             return await database.read(read)
-
-    async def search(self, asker: Asker, text: str, limit: int = 8) -> Results:
-        """Look for words in what the asker may see here: all agents' entries and blocks, and messages."""
-        asked = await self.understood(text)
-        query = Query(text, None, limit=limit, meaning=asked.meaning)
-        async with self._constellations.use(self._house) as database:
-            found = await database.read(lambda rows: search(rows, query, asker.scope), indexed=True)
-        return replace(found, words_alone=asked.why)
 
     async def agents(self) -> list[Agent]:
         """Who lives here; names, settings and rules are nobody's words."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from bot.errors import UserError
 from bot.policy import Approver, People
@@ -18,8 +18,11 @@ from memory.database import Rows
 from memory.document import UnsoundBlob
 from memory.ids import BlockId, PersonId
 from memory.past import Past
+from scheduler.zones import instant
 
 _SHOWN = 25  # names in an error
+MOMENTS = "a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how long ago, such as 8h, 2d or 30m"
+"""What `moment_said` takes."""
 _AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
@@ -167,16 +170,24 @@ def version_before(past: Past, since: str, now: datetime) -> int:
         if not made:
             raise UserError(f"Turn {number} changed nothing in this block.")
         return made[0] - 1
-    if ago := _AGO.fullmatch(text):
-        return past.since(now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
-    try:
-        moment = datetime.fromisoformat(since.strip())
-    except ValueError:
+    moment = moment_said(since, now, UTC)
+    if moment is None:
         raise UserError(
-            f"{since!r} is no moment: a change such as 12, a turn such as 'turn 7', a time such as 2026-11-22 03:00 "
-            "(UTC), or how long ago, such as 8h, 2d or 30m"
-        ) from None
-    return past.since(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+            f"{since!r} is no moment: a change such as 12, a turn such as 'turn 7', {MOMENTS} (times in UTC)"
+        )
+    return past.since(moment)
+
+
+def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
+    """The moment that a text names: `MOMENTS`, on the clocks of the zone; of a day its beginning. None: it is none."""
+    said = text.strip()
+    try:
+        if ago := _AGO.fullmatch(said.lower()):
+            return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        moment = datetime.fromisoformat(said)
+        return moment.astimezone(UTC) if moment.tzinfo else instant(moment, zone)
+    except (ValueError, OverflowError):
+        return None
 
 
 def block_name(agent: str | None, label: str, audience: str) -> str:

@@ -8,16 +8,18 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.desks.archive import Archive, New, added_data, added_text, shown_lines, whole_text, words_alone_text
+from bot.desks.archive import Archive, New, added_data, added_text, shown_lines, whole_text
 from bot.desks.desk import Asker
 from bot.desks.remembering import Asking
 from bot.desks.remembering_text import widened_text
+from bot.desks.searching import Searching, Wanted
 from bot.discord_ui.answering import Interaction, Suggest, answer, defer, suggests
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import LONGEST, hear_form
+from bot.discord_ui.searching import how_searched
 from memory.archival import Entry
 from memory.audience import Scope
-from memory.search import Hit, Results
+from memory.search import Hit
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
 from sources.discord.reading import author_of
@@ -31,11 +33,11 @@ _log = structlog.get_logger("bot.discord_ui.archive")
 FORM = "carina:archival:add"
 
 
-def install_archive(tree: Tree, archive: Archive, settings: DiscordSettings) -> None:
+def install_archive(tree: Tree, archive: Archive, searching: Searching, settings: DiscordSettings) -> None:
     """Put the commands into the tree."""
     group = app_commands.Group(name="archival", description="What I keep for the long term")
     group.add_command(_list(archive, settings))
-    group.add_command(_search(archive, settings))
+    group.add_command(_search(searching, settings))
     group.add_command(_show(archive, settings))
     group.add_command(_add())
     group.add_command(_delete(archive, settings))
@@ -65,9 +67,9 @@ def _list(archive: Archive, settings: DiscordSettings) -> Command:
     return command
 
 
-def _search(archive: Archive, settings: DiscordSettings) -> Command:
+def _search(searching: Searching, settings: DiscordSettings) -> Command:
     async def words(asker: Asker, text: str, limit: int) -> str:
-        found = await archive.find(asker, text, limit=limit)
+        found = await searching.search(asker, Wanted(text, "archival", limit=limit))
         lines = [f"- {hit_line(hit)}" for hit in found.hits]
         nothing = "Nothing that is stored and that you may know here has to do with that."
         return "\n".join([*(lines or [nothing]), *how_searched(found)])
@@ -84,12 +86,6 @@ def _search(archive: Archive, settings: DiscordSettings) -> Command:
             await answer(interaction, found, file_name="archival.md")
 
     return command
-
-
-def how_searched(found: Results) -> list[str]:
-    """A small line on a search that went by words alone."""
-    why = words_alone_text(found.words_alone)
-    return [f"-# {_escape(why)}"] if why else []
 
 
 def hit_line(hit: Hit) -> str:

@@ -1,4 +1,4 @@
-"""The slash commands: `/help`, `/status`, `/search`. All answers are seen by the asker alone.
+"""The slash commands `/help` and `/status`. All answers are seen by the asker alone.
 
 What an answer shows is what the asker may know in that place: the scope is worked out from where the command
 was given, as for a message said there, and an ephemeral answer is heard by one person.
@@ -11,25 +11,17 @@ from discord import app_commands
 
 from bot import policy
 from bot.desks.desk import Desk, ServiceStatus
-from bot.discord_ui.answering import Interaction, answer, answer_now, defer, suggests, tell
-from bot.discord_ui.archive import how_searched
-from bot.discord_ui.asking import approver_of, asker_of
+from bot.discord_ui.answering import Interaction, answer, answer_now, defer, suggests
+from bot.discord_ui.asking import approver_of
 from bot.discord_ui.house import agent_line
 from bot.errors import UserError
 from bot.policy import Action, People
-from bot.tools.found import why_found
-from memory.messages import Message
-from memory.search import Hit, Results
-from sources.discord.settings import DiscordSettings
-from sources.text import one_line
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
-_SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before and after it
-
 _HELP = """**Talk to me** by mentioning me, answering one of my messages, or in a direct message.
 I remember what you tell me. What you say in a direct message stays there: I never use it where others can read.
-`/search` finds what was said or stored, as far as you may know it.
+`/search` finds what was said or stored, as far as you may know it; also by time, place or speaker.
 `/memory list` shows what I keep in mind here; `show`, `history`, `diff`, `blame`, `rollback`, `undo`, `revert` and
 `edit` are there too.
 `/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
@@ -49,11 +41,10 @@ your quiet hours.
 `/source`, `/job`, `/backup`, `/halt`, `/doctor`, `/restart`, `/export`."""
 
 
-def install(tree: Tree, desk: Desk, people: People, settings: DiscordSettings) -> None:
+def install(tree: Tree, desk: Desk, people: People) -> None:
     """Put the commands into the tree."""
     tree.add_command(_help())
     tree.add_command(_status(desk, people))
-    tree.add_command(_search(desk, settings))
 
 
 def _help() -> app_commands.Command[Any, ..., None]:
@@ -97,21 +88,6 @@ async def _agent(desk: Desk, name: str) -> str:
     return "\n".join([agent_line(agent, desk, whole=True), *models])
 
 
-def _search(desk: Desk, settings: DiscordSettings) -> app_commands.Command[Any, ..., None]:
-    @app_commands.command(name="search", description="Find what was said or stored, as far as you may know it")
-    @app_commands.describe(text="Words to look for", limit="How many to show")
-    async def command(
-        interaction: Interaction,
-        text: app_commands.Range[str, 1, 200],
-        limit: app_commands.Range[int, 1, 20] = 5,
-    ) -> None:
-        if await defer(interaction):
-            found = await desk.search(await asker_of(interaction, settings), text, limit)
-            await tell(interaction, results_text(found), file_name="search.md")
-
-    return command
-
-
 def status_text(status: ServiceStatus) -> str:
     """How things stand, for a person."""
     lines = [f"**{status.constellation}**"]
@@ -119,25 +95,3 @@ def status_text(status: ServiceStatus) -> str:
     if status.dead:
         lines.append("`carina inbox list --dead` shows what was given up.")
     return "\n".join(lines)
-
-
-def results_text(results: Results) -> str:
-    """Hits as quotations."""
-    where = ", ".join(f"{results.seen.get(domain, 0)} {domain}" for domain in results.searched)
-    lines = [*map(_quoted, results.hits)] or [f"Nothing was found. I searched what you may know: {where}."]
-    return "\n".join([*lines, *how_searched(results)])
-
-
-def _quoted(hit: Hit) -> str:
-    """A hit as a quotation, with the name by which it is looked at."""
-    name = f" `{hit.label}`" if hit.label else ""
-    by = f" by {hit.speaker}" if hit.speaker else ""
-    text = discord.utils.escape_markdown(" ".join(hit.text[:_SHOWN].split()))
-    why = f"; {discord.utils.escape_markdown(words)}" if (words := why_found(hit)) else ""
-    beside = [_beside(word, said) for word, said in (("before", hit.before), ("after", hit.after)) if said]
-    return "\n".join([f"> {text}", *beside, f"-# {hit.kind}{name}{by}, {discord.utils.format_dt(hit.when)}{why}"])
-
-
-def _beside(word: str, said: Message) -> str:
-    """What was said just before or after a message, in small."""
-    return f"-# {word}: {discord.utils.escape_markdown(one_line(f'{said.speaker}: {said.text}', _BESIDE))}"

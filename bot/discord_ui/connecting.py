@@ -28,6 +28,7 @@ from bot.discord_ui.people import install_people
 from bot.discord_ui.privacy import install_privacy
 from bot.discord_ui.projects import install_projects
 from bot.discord_ui.schedule import install_backup, install_jobs
+from bot.discord_ui.searching import install_search
 from bot.discord_ui.states import install_states
 from bot.discord_ui.steering import install_steering
 from bot.discord_ui.summaries import install_summaries
@@ -94,10 +95,11 @@ def connect(config: Config, desks: Desks, clock: Clock) -> Front:
 
 
 def _install(tree: Tree, desks: Desks, settings: DiscordSettings) -> None:
-    install(tree, desks.desk, desks.approvals.people, settings)
+    install(tree, desks.desk, desks.approvals.people)
     install_approvals(tree, desks.approvals)
     install_grant(tree, desks.granting, desks.desk, settings)
-    install_archive(tree, desks.archive, settings)
+    install_search(tree, desks.searching, settings)
+    install_archive(tree, desks.archive, desks.searching, settings)
     install_coordinating(tree, desks.coordinating, settings)
     install_facts(tree, desks.facts, desks.desk, settings)
     install_projects(tree, desks.projects, settings)

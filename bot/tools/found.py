@@ -1,6 +1,6 @@
 """Rows that were found, as plain data and as lines for the model."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.errors import ToolError
@@ -36,6 +36,25 @@ def why_data(hit: Hit) -> dict[str, Any]:
     """The same as plain data; `distance` is 1 minus the cosine, None without vectors."""
     distance = None if hit.distance is None else round(hit.distance, 4)
     return {"matched": list(hit.matched), "around": list(hit.around), "named": hit.named, "distance": distance}
+
+
+_WHOSE = {
+    "role": "messages",
+    "place": "messages, activity and summaries",
+    "category": "entries and facts",
+    "tags": "entries",
+    "author": "messages, entries, activity, facts, tasks and summaries",
+    "person": "messages, entries, blocks, activity, facts and tasks",
+}
+
+
+def nothing_searched(unmet: Sequence[str]) -> str:
+    """Why nothing was searched: conditions that nothing which was asked for can meet; empty without any."""
+    if not unmet:
+        return ""
+    whose = ", ".join(f"{name} {'are' if name == 'tags' else 'is'} of {_WHOSE[name]} alone" for name in unmet)
+    together = "" if len(unmet) == 1 else ": nothing has all of these conditions"
+    return f"Nothing was searched: {whose}{together}."
 
 
 def beside_data(said: Message | None) -> dict[str, str] | None:

@@ -9,7 +9,17 @@ from bot.errors import ToolError
 from bot.policy import Caution
 from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext, UseKind
-from bot.tools.found import beside_data, entry_data, lines_of, place_data, place_meant, uses_of, why_data, why_found
+from bot.tools.found import (
+    beside_data,
+    entry_data,
+    lines_of,
+    nothing_searched,
+    place_data,
+    place_meant,
+    uses_of,
+    why_data,
+    why_found,
+)
 from memory import archival, inbox, messages
 from memory.audience import Trust
 from memory.clock import to_text
@@ -30,7 +40,6 @@ _DOMAINS: dict[str, frozenset[Domain]] = {
     "files": frozenset({"files"}),
     "all": DOMAINS,
 }
-_APART = "role and place are of messages alone, category and tags of entries: nothing has all of these conditions."
 _SHOWN = 600  # characters of one hit that are shown
 _Domain: TypeAlias = Literal[
     "archival_memory",
@@ -95,7 +104,7 @@ class SearchTool:
         found = [_hit_data(rows, context, hit) | _explained(hit, known) for hit in hits]
         counted = searchable(rows, query, turn.scope)
         searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
-        text = lines_of(found) or _nothing(searched)
+        text = lines_of(found) or nothing_searched(results.unmet) or _nothing(searched)
         beside: list[tuple[UseKind, str]] = [
             ("message", each["id"]) for one in found for each in (one["before"], one["after"]) if each
         ]
@@ -117,15 +126,16 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
             raise ToolError("You have no folder of files.")
         if any(rule.get("tool") == "file" for rule in agent.rules):
             raise ToolError("There are rules for how you use files: look into them with the tool file.")
+    domains = _DOMAINS[arguments.domain]
     place = place_meant(inbox.known_places(rows, turn.scope), arguments.place).id if arguments.place else None
     return Query(
         text=arguments.query,
         agent=agent.id,
-        domains=_DOMAINS[arguments.domain],
+        domains=domains,
         talking=agent.id if arguments.domain == "conversations" else None,
         person=turn.person if mine else None,
         author=None if mine or not arguments.author else arguments.author,
-        role="user" if mine else arguments.role,
+        role="user" if mine and "messages" in domains else arguments.role,
         place=place,
         since=_utc(arguments.since),
         until=_utc(arguments.until),
@@ -179,7 +189,5 @@ def _explained(hit: Hit, known: set[str]) -> dict[str, Any]:
 
 
 def _nothing(searched: list[dict[str, Any]]) -> str:
-    if not searched:
-        return f"Nothing was searched: {_APART}"
     where = ", ".join(f"{found['rows']} {found['domain']}" for found in searched)
     return f"Nothing was found. Searched: {where}."

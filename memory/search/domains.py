@@ -5,7 +5,8 @@ and search_text, and an FTS5 index over the last.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from memory.clock import to_text
 from memory.database import Value
@@ -69,6 +70,22 @@ def where(conditions: Iterable[Condition]) -> tuple[str, tuple[Value, ...]]:
     return " AND ".join(part.sql for part in parts), tuple(value for part in parts for value in part.parameters)
 
 
+def unmet(query: Query) -> tuple[str, ...]:
+    """The conditions that keep every domain asked from being searched, by their names; none when one is searched.
+
+    Those that none of them can meet by itself, else all that they cannot meet together.
+    """
+    if asked(query):
+        return ()
+    given = {name: value for name in _NONE if (value := getattr(query, name))}
+    bare = replace(query, **_NONE)
+    alone = tuple(name for name, value in given.items() if not asked(replace(bare, **{name: value})))
+    return alone or tuple(given)
+
+
+_NONE: dict[str, Any] = {"person": None, "author": None, "role": None, "place": None, "category": None, "tags": ()}
+
+
 def _asks_for_messages(query: Query) -> bool:
     return query.role is not None or query.place is not None
 
@@ -116,6 +133,9 @@ def _of_messages(query: Query) -> Iterator[Condition]:
         yield Condition("t.place_id = ?", (query.place,))
 
 
+_BY_AGENT = "t.agent_id IN (SELECT id FROM agents WHERE id = ? OR name = ? COLLATE NOCASE)"
+
+
 def _of_entries(query: Query) -> Iterator[Condition]:
     if not query.text.strip():
         yield Condition("t.parent_entry_id IS NULL")  # a list has the whole entry, words are found in its passages
@@ -123,7 +143,7 @@ def _of_entries(query: Query) -> Iterator[Condition]:
     if query.person is not None:
         yield Condition(theirs, (query.person,) * 2)
     if query.author is not None:
-        yield Condition(f"(t.agent_id = ? OR {theirs})", (query.author,) * 3)
+        yield Condition(f"({_BY_AGENT} OR {theirs})", (query.author,) * 4)
     if query.category is not None:
         within = "(t.category = ? COLLATE NOCASE OR substr(t.category, 1, length(?) + 1) = ? || '/' COLLATE NOCASE)"
         yield Condition(within, (query.category,) * 3)
@@ -157,8 +177,7 @@ def _of_activity(query: Query) -> Iterator[Condition]:
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
     if query.author is not None:
-        by = "(t.agent_id = ? OR t.agent_id IN (SELECT id FROM agents WHERE name = ? COLLATE NOCASE))"
-        yield Condition(by, (query.author,) * 2)
+        yield Condition(_BY_AGENT, (query.author,) * 2)
     if query.place is not None:
         yield Condition("t.place_id = ?", (query.place,))
 
@@ -175,7 +194,7 @@ def _of_facts(query: Query) -> Iterator[Condition]:
     if query.author is not None:
         said = """SELECT s.fact_id FROM fact_sources s JOIN messages m ON m.id = s.message_id
                   WHERE m.speaker = ? COLLATE NOCASE"""
-        yield Condition(f"(t.agent_id = ? OR t.person_id = ? OR t.id IN ({said}))", (query.author,) * 3)
+        yield Condition(f"({_BY_AGENT} OR t.person_id = ? OR t.id IN ({said}))", (query.author,) * 4)
     if query.category is not None:
         yield Condition("t.category = ? COLLATE NOCASE", (query.category,))
 
@@ -184,7 +203,7 @@ def _of_tasks(query: Query) -> Iterator[Condition]:
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
     if query.author is not None:
-        yield Condition("(t.agent_id = ? OR t.person_id = ?)", (query.author,) * 2)
+        yield Condition(f"({_BY_AGENT} OR t.person_id = ?)", (query.author,) * 3)
 
 
 def _living_summaries(agent: AgentId | None) -> Condition:
@@ -193,8 +212,7 @@ def _living_summaries(agent: AgentId | None) -> Condition:
 
 def _of_summaries(query: Query) -> Iterator[Condition]:
     if query.author is not None:
-        by = "(t.agent_id = ? OR t.agent_id IN (SELECT id FROM agents WHERE name = ? COLLATE NOCASE))"
-        yield Condition(by, (query.author,) * 2)
+        yield Condition(_BY_AGENT, (query.author,) * 2)
     if query.place is not None:
         yield Condition("t.place_id = ?", (query.place,))
 

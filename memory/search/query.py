@@ -104,11 +104,10 @@ class Query:
     `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of all
     agents. With `talking` only messages of conversations of that agent are found: what it said, what was said in turns
     that it, or with it a group, had, and what was overheard where it has had turns. `person` is whom a row belongs to
-    (said by, said to, about); `author` a speaker's name, a person or an agent that a row is by. `since` is included,
-    `until` is not. A category stands for those below it too; an entry must have all the tags. `path` is a
-    folder, or a file or directory in one, and for files alone. A condition that a domain
-    cannot meet leaves that domain out. At most `limit` hits, 1 to 100. Without a `meaning`
-    words alone decide.
+    (said by, said to, about); `author` a speaker's name, or a person or an agent (by name too) that a row is by.
+    `since` is included, `until` is not. A category stands for those below it too; an entry must have all the tags.
+    `path` is a folder, or a file or directory in one, and for files alone. A condition that a domain cannot meet leaves
+    that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide.
     """
 
     text: str
@@ -171,5 +170,7 @@ class Results:
     hits: list[Hit]
     searched: tuple[Domain, ...]
     seen: Mapping[Domain, int]
+    unmet: tuple[str, ...] = ()
+    """Where no domain was searched: the conditions, by their names in `Query`, that none of those asked can meet."""
     words_alone: str = ""
     """Why meaning did not count, for whoever asked; empty when it did."""

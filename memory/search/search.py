@@ -11,7 +11,7 @@ from memory.ids import PlaceId
 from memory.messages import COLUMNS, Message, to_message
 from memory.search.asking import symbols, understood
 from memory.search.candidates import Scored, ranked
-from memory.search.domains import asked, narrowing
+from memory.search.domains import asked, narrowing, unmet
 from memory.search.lookup import Lookup
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results
 
@@ -35,6 +35,7 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
         hits=_completed(found[:limit], query.text),
         searched=tuple(find.table.domain for find in lookups),
         seen={} if found else _counted(lookups),
+        unmet=unmet(query),
     )
 
 

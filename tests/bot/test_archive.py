@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.desks.archive import Archive, added_text
+from bot.desks.searching import Searching
 from bot.errors import UserError
 from bot.policy import People
 from memory import turns
@@ -57,11 +58,12 @@ async def test_what_every_agent_keeps_is_listed_found_shown_and_deleted(tmp_path
         assert [each["agent"] for each in await of.owner_list()] == ["Bee", "Ada"]
         assert [each["agent"] for each in await of.owner_list(limit=1)] == ["Bee"]
         assert [each["id"] for each in await of.owner_list("Ada")] == [first["id"]]
-        assert [hit["id"] for hit in (await of.owner_search("crane"))["hits"]] == [second["id"]]
-        assert (await of.owner_search("crane", agent="Ada"))["hits"] == []
+        looking = Searching(of.constellations, of.house, of.people, of.clock)
+        assert [hit["id"] for hit in (await looking.owner_search("crane"))["hits"]] == [second["id"]]
+        assert (await looking.owner_search("crane", agent="Ada"))["hits"] == []
         assert (await of.owner_show(second["id"]))[0]["text"] == "The crane is back."
         await of.owner_delete(second["id"])
-        assert (await of.owner_search("crane"))["hits"] == []
+        assert (await looking.owner_search("crane"))["hits"] == []
 
 
 async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: Path) -> None:

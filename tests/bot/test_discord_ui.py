@@ -14,9 +14,11 @@ from bot.config import load_config
 from bot.desks.desk import Desk
 from bot.desks.operations import Operations
 from bot.desks.remembering import Remembering
+from bot.desks.searching import Searching
 from bot.discord_ui.commands import Tree, install
 from bot.discord_ui.house import install_house
 from bot.discord_ui.memory import install_memory
+from bot.discord_ui.searching import install_search
 from bot.houses import open_house
 from bot.policy import People
 from memory import agents, blocks, messages
@@ -95,7 +97,8 @@ async def town(folder: Path) -> AsyncIterator[Town]:
         operations = Operations(constellations, house, lambda *_lane: None)
 
         def put(tree: Tree) -> None:
-            install(tree, desk, people, settings)
+            install(tree, desk, people)
+            install_search(tree, Searching(constellations, house, people, utc_now), settings)
             install_memory(tree, Remembering(constellations, house, people, utc_now), desk, settings)
             install_house(tree, desk, operations, people)
 

@@ -13,6 +13,7 @@ from bot.app import App, build
 from bot.cli.asking import ask
 from bot.config import Config, load_config
 from bot.desks.desk import Asker
+from bot.desks.searching import Wanted
 from bot.turns.recalling import recalled
 from memory import messages, turns
 from memory.audience import OWNER, Scope
@@ -71,12 +72,12 @@ async def test_a_word_of_like_meaning_finds_what_was_kept(tmp_path: Path) -> Non
     async with service(tmp_path, "packaged") as app:
         await say(app, KEPT)
         await embedded(app)
-        found = await app.desks.desk.search(asker, ASKED)
+        found = await app.desks.searching.search(asker, Wanted(ASKED))
         assert any("Elm Street" in hit.text for hit in found.hits)
-        (hit, *_) = (await app.desks.archive.owner_search(ASKED))["hits"]
+        (hit, *_) = (await app.desks.searching.owner_search(ASKED))["hits"]
         assert "Elm Street" in str(hit)
     async with service(tmp_path, "none") as app:
-        assert not (await app.desks.desk.search(asker, ASKED)).hits
+        assert not (await app.desks.searching.search(asker, Wanted(ASKED))).hits
 
 
 async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.desks.archive import Archive
+from bot.desks.searching import Searching
 from bot.policy import People
 from memory.agents import Agent, seed_agent
 from memory.constellation import Constellations
@@ -21,16 +22,16 @@ MANY = " ".join(f"word{number}" for number in range(20_000))
 
 
 @asynccontextmanager
-async def archive(folder: Path) -> AsyncIterator[Archive]:
+async def archive(folder: Path) -> AsyncIterator[Searching]:
     async with Constellations.open(folder, MovableClock()) as constellations:
         house = (await constellations.ensure("home", PERSON)).id
         star = Agent(AgentId("agt_star"), "Star", "", "", "", ())
         async with constellations.use(house) as database:
             await database.write(SETUP, lambda tx: seed_agent(tx, star, NOON))
-        made = Archive(constellations, house, People((PERSON,)), MovableClock())
+        store = constellations, house, People((PERSON,)), MovableClock()
         for text in (STORK, CRANE, FLAMINGO):
-            await made.owner_add(text)
-        yield made
+            await Archive(*store).owner_add(text)
+        yield Searching(*store)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,19 @@
 """`search` and `carina search`: which conversations are whose, what is shown of a hit, and where it is looked."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.desks.archive import Archive
 from bot.desks.desk import Asker
-from bot.discord_ui.commands import results_text
+from bot.desks.searching import Searching, Wanted
+from bot.discord_ui.searching import results_text
 from bot.models.base import Answer
 from bot.policy import People
+from memory import person_times
 from memory.audience import OWNER, Scope
+from memory.database import Tx
 from sources.terminal import PERSON
 from tests.bot.groups.parts import Cast
 from tests.bot.parts import BOB, call, channel, private, results, said, says
@@ -30,9 +33,9 @@ def looking(tool: str, **arguments: Any) -> Answer:
     return says("", call(tool, **arguments))
 
 
-def desk(service: Service) -> Archive:
+def desk(service: Service) -> Searching:
     """As the owner's command line has it, who hears what is said in guilds."""
-    return Archive(service.constellations, service.house, People((PERSON,)), service.clock)
+    return Searching(service.constellations, service.house, People((PERSON,)), service.clock)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +133,7 @@ async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(tm
 async def test_people_are_shown_it_on_discord_too(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await _talk(service)
-        found = await desk(service).search(OWNER_ASKS, "ferry")
+        found = await desk(service).search(OWNER_ASKS, Wanted("ferry"))
         text = results_text(found)
         assert (
             "> The red ferry was late.\n-# before: Carina: I see.\n-# after: Carina: I see.\n-# message by Ann, "
@@ -179,10 +182,53 @@ async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are
         await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
         for conditions, words in (
             ({"place": "abroad"}, "No place 'abroad' is known that may be spoken of here."),
-            ({"role": "user", "tags": ["sea"]}, "Nothing was searched: role and place are of messages alone"),
+            (
+                {"role": "user", "tags": ["sea"]},
+                "Nothing was searched: role is of messages alone, tags are of entries alone: nothing has all of these",
+            ),
+            ({"domain": "facts", "author": "me"}, "Nothing was found. Searched: 0 facts."),
             ({"domain": "files"}, "You have no folder of files."),
             ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),
         ):
             service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
             await service.heard(said("look", len(service.model.requests) + 5))
             assert words in results(service.model.requests[-1])[-1][0]
+
+
+@pytest.mark.parametrize(
+    ("zone", "conditions", "found"),
+    [
+        ("UTC", {"since": "2026-11-22"}, True),
+        ("UTC", {"since": "2026-11-23"}, False),
+        ("Pacific/Auckland", {"since": "2026-11-23"}, True),  # thirteen hours on: it is one in the morning there
+        ("UTC", {"until": "2026-11-22"}, True),
+        ("UTC", {"until": "2026-11-22 12:00"}, False),
+        ("Pacific/Auckland", {"until": "2026-11-22"}, False),
+        ("Pacific/Auckland", {"until": "2026-11-22T12:01Z"}, True),
+        ("UTC", {"since": "5m", "until": "2026-11-22"}, True),
+    ],
+)
+async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
+    tmp_path: Path, zone: str, conditions: dict[str, Any], found: bool
+) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("the red ferry", 1))
+        house = replace(desk(service), zone=zone)
+        results = await house.search(OWNER_ASKS, Wanted("ferry", **conditions))
+        assert bool(results.hits) is found
+
+        def moved(tx: Tx) -> None:
+            person_times.put(tx, (PERSON,), person_times.Times(zone=zone), service.clock())
+
+        await service.write(moved)
+        own = await desk(service).search(OWNER_ASKS, Wanted("ferry", **conditions))
+        assert bool(own.hits) is found, "by the zone that they named"
+
+
+async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        found = await desk(service).search(OWNER_ASKS, Wanted("ferry", "facts", role="people"))
+        assert results_text(found).startswith("Nothing was searched: role is of messages alone.")
+        mine = await desk(service).search(OWNER_ASKS, Wanted("", "blocks", author="me"))
+        assert mine.searched == ("blocks",), "what is about them"

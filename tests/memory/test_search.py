@@ -181,7 +181,9 @@ def test_nothing_found_says_where_it_was_looked_for(world: World) -> None:
     assert look(world, "tortoise", person=BOB).seen == {"archival": 0, "messages": 1, "blocks": 0}
     assert look(world, "tortoise", role="user") == Results([], ("messages",), {"messages": 2})
     assert look(world, "?!", domains=frozenset({"archival"})) == Results([], ("archival",), {"archival": 1})
-    assert look(world, "one", category="a", role="user") == Results([], (), {})
+    assert look(world, "one", category="a", role="user") == Results([], (), {}, ("role", "category"))
+    only = frozenset[Domain]({"archival"})
+    assert look(world, "one", category="a", role="user", domains=only) == Results([], (), {}, ("role",)), "that alone"
 
 
 def test_deleted_archived_and_superseded_rows_are_not_found(world: World) -> None:

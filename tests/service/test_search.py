@@ -1,0 +1,190 @@
+"""`carina search` and `/search` with conditions: what meets them is found, and what names nothing is answered so."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from memory import messages, summaries
+from memory.audience import Audience, Scope
+from memory.clock import utc_now
+from memory.database import Tx, connect
+from memory.ids import AgentId, MessageId
+from memory.summaries import Compaction
+from tests.service.asking import keep, rows, store
+from tests.service.towns import Town, town
+from tests.wire.discord import Channel, Person
+from tests.wire.model import Answer, Calls
+
+
+@asynccontextmanager
+async def birds(folder: Path) -> AsyncIterator[Town]:
+    """Storks are spoken of in two channels and in direct messages, and the owner keeps something of them."""
+    async with town(folder, scripted=True) as t:
+        await t.service.start()
+        pond = t.guild.text_channel("pond")
+        for person, place, text in (
+            (t.ana, t.general, "the stork of general"),
+            (t.member("Bea"), pond, "the stork of the pond"),
+            (t.ana, t.ana.direct, "the stork of a direct message"),
+        ):
+            t.model.script(Answer("I see."))
+            await t.ask(person, place, text if place is t.ana.direct else f"<@bot> {text}")
+        t.model.script(Calls(keep("The stork nests.", category="birds/nests", tags=["roof", "nest"])), Answer("Kept."))
+        await t.ask(t.ana, t.general, "<@bot> keep that")
+        yield t
+        await t.service.stop()
+
+
+async def searched(t: Town, *words: str) -> list[str]:
+    """What the terminal finds, by its words."""
+    code, out, error = await t.service.run("search", *words, "--json")
+    assert code == 0, error
+    return [hit["text"].removeprefix("<@bot> ") for hit in json.loads(out)["hits"]]
+
+
+async def test_the_terminal_finds_what_meets_every_condition(tmp_path: Path) -> None:
+    async with birds(tmp_path) as t:
+        assert await searched(t, "stork", "--place", "pond", "--role", "user") == ["the stork of the pond"]
+        assert await searched(t, "stork", "--author", "bea") == ["the stork of the pond"]
+        assert await searched(t, "--author", "Bea", "--domain", "messages") == ["the stork of the pond"], (
+            "without words"
+        )
+        assert set(await searched(t, "--place", "pond")) == {"the stork of the pond", "I see."}
+        assert await searched(t, "--place", "pond", "--role", "assistant", "--limit", "1") == ["I see."]
+        for given in (("--category", "birds"), ("--tag", "nest", "--tag", "ROOF"), ("--domain", "archival")):
+            assert await searched(t, *given) == ["The stork nests."]
+        assert await searched(t, "stork", "--author", "Carina", "--domain", "archival") == ["The stork nests."]
+        today, far = f"{utc_now():%Y-%m-%d}", f"{utc_now() + timedelta(days=2):%Y-%m-%d}"
+        for since, found in (
+            ("1h", 3),
+            (f"{utc_now() - timedelta(days=2):%Y-%m-%d}", 3),
+            (far, 0),
+            (f"{far} 08:00", 0),
+        ):
+            assert len(await searched(t, "stork", "--since", since)) == found, since
+        for until, found in (("2d", 0), ("2026-01-01", 0), (f"{utc_now() + timedelta(days=1):%Y-%m-%d}", 3)):
+            assert len(await searched(t, "stork", "--until", until)) == found, until
+        assert len(await searched(t, "stork", "--since", "2d", "--until", far)) == 3
+        assert "direct message" not in str(await searched(t, "--limit", "100")), today
+
+
+async def test_the_terminal_is_told_what_a_condition_can_name(tmp_path: Path) -> None:
+    async with birds(tmp_path) as t:
+
+        async def refused(*words: str) -> tuple[int, str]:
+            code, out, error = await t.service.run("search", *words)
+            assert out == ""
+            return code, " ".join(error.split())
+
+        wrong: list[tuple[tuple[str, ...], str]] = [
+            (("--place", "lake"), "No place 'lake' is known that may be spoken of here. There are: '#general"),
+            (("--author", "Cid"), "Nobody called 'Cid' said anything that you may know here; there are: Carina, "),
+            (("--category", "fish"), "There is no category 'fish' that you may know here; there are: birds/nests."),
+            (
+                ("--tag", "roof", "--tag", "door"),
+                "There is no tag 'door' that you may know here; there are: nest, roof.",
+            ),
+            (
+                ("--since", "soon"),
+                "'soon' is no moment: a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how",
+            ),
+            (("--until", "2026-02-30"), "'2026-02-30' is no moment: a day such as"),
+            (
+                ("--since", "2026-05-02", "--until", "2026-05-01"),
+                "Nothing can be from 2026-05-02 on and before the end of",
+            ),
+            (("--author", "me", "--role", "assistant"), "leave the role out, or name an agent"),
+            (("--agent", "Moon"), "no agent 'Moon'"),
+        ]
+        for words, told in wrong:
+            code, error = await refused(*words)
+            assert (code, told in error) == (1, True), error
+        for words in (("--domain", "everywhere"), ("--role", "tool"), ("--limit", "0")):
+            code, error = await refused(*words)
+            assert (code, "Invalid value" in error) == (2, True), error
+        for words, told in (
+            (
+                ("--role", "user", "--tag", "roof"),
+                "role is of messages alone, tags are of entries alone: nothing has all",
+            ),
+            (("stork", "--domain", "blocks", "--place", "pond"), "place is of messages, activity and summaries alone."),
+        ):
+            code, out, _ = await t.service.run("search", *words)
+            assert (code, out.splitlines()[0].startswith("Nothing was searched: ")) == (0, True)
+            assert told in out
+        _, out, _ = await t.service.run("search", "tortoise", "--author", "Bea")
+        assert "Nothing was found. Searched: " in out
+
+
+async def offered(person: Person, option: str, typed: str, channel: Channel) -> list[str]:
+    return [choice.name for choice in await person.autocomplete("search", option, typed, channel)]
+
+
+async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_path: Path) -> None:
+    async with birds(tmp_path) as t:
+        secret = t.guild.text_channel("den", private=True, members=[t.ana])
+        kept = keep("The stork is ill.", category="secrets", tags=["hush"])
+        t.model.script(Calls(kept), Answer("Kept."))
+        await t.ask(t.ana, secret, "<@bot> keep this")
+        cid = t.member("Cid")
+
+        async def found(person: Person, channel: Channel, **options: Any) -> str:
+            shown = await person.command("search", options, channel)
+            assert (shown.ephemeral, shown.deferred) == (True, True)
+            return shown.text
+
+        (place,) = [each.value for each in await cid.autocomplete("search", "place", "pond", t.general)]
+        text = await found(cid, t.general, place=place, role="user")
+        assert ("the stork of the pond" in text, "general" in text) == (True, False)
+        assert "The stork nests." in await found(cid, t.general, tag="nest, roof", domain="archival")
+        assert "the stork of general" in await found(cid, t.general, text="stork", author="annie", since="1h")
+        assert "direct message" in await found(t.ana, t.ana.direct, author="me", domain="messages", limit=20)
+        assert "direct message" not in await found(cid, t.general, author="annie", limit=20)
+        assert await offered(cid, "category", "", t.general) == ["birds/nests"]
+        assert await offered(t.ana, "category", "", secret) == ["birds/nests", "secrets"]
+        assert await offered(cid, "tag", "", t.general) == ["nest", "roof"]
+        assert "hush" in await offered(t.ana, "tag", "", secret)
+        assert {"me", "Carina"} <= set(await offered(cid, "author", "", t.general))
+        assert not [name for name in await offered(cid, "place", "", t.general) if "den" in name]
+        assert [name for name in await offered(t.ana, "place", "", secret) if "den" in name]
+        for options, told in (
+            ({"place": "den"}, "No place 'den' is known that may be spoken of here."),
+            ({"category": "secrets"}, "There is no category 'secrets' that you may know here; there are: birds/nests."),
+            ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, roof."),
+            ({"since": "soon"}, "'soon' is no moment: a day such as 2026-11-22"),
+            ({"tag": "nest", "role": "user"}, "Nothing was searched: role is of messages alone, tags are of entries"),
+        ):
+            assert told in await found(cid, t.general, **options)
+
+
+async def test_summaries_are_found_at_both_doors_by_those_who_may_know_them(tmp_path: Path) -> None:
+    async with birds(tmp_path) as t:
+        with closing(connect(store(t))) as raw:
+            tx = Tx(raw)
+            for row in tx.all(
+                "SELECT id, audience FROM messages WHERE role = 'user' AND content LIKE '%the stork of%'"
+            ):
+                short(tx, messages.by_ids(tx, [MessageId(row["id"])], Scope(Audience(row["audience"])))[0])
+        assert len(rows(t, "SELECT 1 FROM summary_texts")) == 3
+        assert set(await searched(t, "stork", "--domain", "summaries")) == {
+            "in short: the stork of general", "in short: the stork of the pond"
+        }  # fmt: skip
+        assert "in short" not in str(await searched(t, "stork", "--limit", "100"))
+        told = await t.ana.command("search", {"text": "stork", "domain": "summaries"}, t.general)
+        assert "of general" in told.text
+        assert "-# summary `conversation` by Carina, " in told.text
+        bea = await t.olga.command("search", {"text": "stork", "domain": "summaries"}, t.general)
+        assert "direct message" not in bea.text
+
+
+def short(tx: Tx, heard: messages.Message) -> None:
+    agent, end = AgentId(str(tx.all("SELECT id FROM agents")[0][0])), summaries.position(heard)
+    made = Compaction(
+        f"sum_{heard.id}", agent, heard.place, "recursive_summarization",
+        f"in short: {heard.text.removeprefix('<@bot> ').partition('> ')[2] or heard.text}", frozenset(), end, end, 1, 1,
+        None, "", heard.audience, heard.trust, utc_now(),
+    )  # fmt: skip
+    summaries.add(tx, made)
