@@ -186,8 +186,11 @@ def by_words(before: str, after: str) -> tuple[Splice, ...] | None:
     end -= _begun(before[::-1], after[::-1], end)
     old, new = _TOKENS.findall(before[start : len(before) - end]), _TOKENS.findall(after[start : len(after) - end])
     times = Counter(new)
-    if sum(count * times[token] for token, count in Counter(old).items()) > _MOST_PAIRS or len(old) > _MOST_PAIRS:
+    alike = sum(count * times[token] for token, count in Counter(old).items())
+    if alike > _MOST_PAIRS or len(old) > _MOST_PAIRS:
         return None
+    if not alike:  # the usual edit, and to compare takes longer than all else of it
+        return (Splice(start, len(before) - end - start, "".join(new)),) if old or new else ()
     places = list(itertools.accumulate(map(len, old), initial=start))
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return tuple(

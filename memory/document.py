@@ -24,6 +24,7 @@ from memory.changes import (
     Shown,
     Splice,
     Step,
+    by_words,
     change_of,
     difference,
     shown_of,
@@ -222,16 +223,21 @@ class BlockDocument:
             self._text.push_str(text)
 
     def replace(self, old: str, new: str) -> None:
-        """Put `new` in place of every occurrence of `old`; raises Refused when there is none."""
+        """Put `new` in place of every occurrence of `old`; raises Refused when there is none.
+
+        Whole words that both have stay whose they were.
+        """
         require_text(new)
         if not old:
             raise Refused("the text to be replaced is empty")
         places = _occurrences(self.text(), old)
         if not places:
             raise Refused(f"{_excerpt(old)} does not occur in the block; it must be given exactly as it stands there")
+        ways = (by_words(old, new) if new else None) or (Splice(0, len(old), new),)
         with _Guard("replacing"):
             for place in reversed(places):
-                self._text.splice(place, len(old), new)
+                for way in ways:
+                    self._text.splice(place + way.place, way.delete, way.insert)
 
     def write(self, text: str) -> None:
         """Make `text` the whole value, in whole words where they are soon found."""

@@ -455,3 +455,12 @@ def test_erasing_takes_the_lines_of_a_block_whose_past_is_lost(tx: Tx) -> None:
     unwrite_person(tx, ANN, LATER)
     assert stands(tx, "notes") == "Kept.\n"
     assert "4711" not in words_of_file(tx)
+
+
+def test_words_that_another_turn_carried_over_go_as_well(tx: Tx) -> None:
+    first, second = begun(tx, taken(tx, 1, "my code is 4711")), begun(tx, taken(tx, 2, "shorter", person=BOB))
+    blocks.append_block(tx, author(first.id), "notes", "Ann's locker code is 4711")
+    blocks.replace_in_block(tx, author(second.id), "notes", "Ann's locker code is 4711", "Number: 4711.")
+    delete(tx, 1)
+    assert "4711" not in stands(tx, "notes")
+    assert "Number" in stands(tx, "notes")
