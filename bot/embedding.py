@@ -15,7 +15,7 @@ import structlog
 from bot.config import Config
 from bot.secrets import Redactor
 from bot.turns.kit import Understood
-from memory import database, vectors
+from memory import sqlite, vectors
 from memory.amounts import many
 from memory.constellation import Constellations
 from memory.database import Database, Rows, Tx
@@ -101,15 +101,15 @@ class Embedding:
         if self.embedder is None:
             return self.unusable
         standing = vectors.standing(rows)
-        slow = f"; without sqlite-vec ({database.distances.reason})" if database.distances.reason else ""
+        slow = f"; without sqlite-vec ({sqlite.distances.reason})" if sqlite.distances.reason else ""
         refused = f"; {many(standing.refused, 'row')} refused" if standing.refused else ""
         waiting = f"; {many(standing.waiting, 'row waits', 'rows wait')}" if standing.waiting else ""
         return self.redact(f"{self.embedder.name}: {self.embedder.health.words}{waiting}{refused}{slow}")
 
     async def run(self) -> None:
         """Embed whatever is queued, until cancelled."""
-        if database.distances.reason:
-            _log.warning("vectors_without_extension", reason=database.distances.reason)
+        if sqlite.distances.reason:
+            _log.warning("vectors_without_extension", reason=sqlite.distances.reason)
         if self.embedder is None:
             _log.info("no_embedder", reason=self.unusable)
             return

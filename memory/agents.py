@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from memory.clock import to_text
-from memory.database import Row, Rows, Tx, Value, connect, driver
+from memory.database import Row, Rows, Tx, Value
 from memory.ids import AgentId, GroupId, PlaceId, new_id
 from memory.migrations import unreadable
+from memory.sqlite import connect, driver
 
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
 

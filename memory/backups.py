@@ -19,10 +19,11 @@ from typing import Any
 from memory import erasure_ledger
 from memory.clock import to_text
 from memory.constellation import registered
-from memory.database import Rows, Tx, Value, connect, driver
+from memory.database import Rows, Tx, Value
 from memory.errors import StoreError
 from memory.folder import private_folder
 from memory.ids import ErasureId
+from memory.sqlite import connect, driver
 from memory.traces import BACKUPS
 
 FOLDER = BACKUPS

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from memory import late_indexes
 from memory.clock import Clock, to_text
-from memory.database import Database, Rows, Tx, connect, driver
+from memory.database import Database, Rows, Tx
 from memory.errors import DatabaseCorrupt
 from memory.faults import commit_point
 from memory.ids import ConstellationId, PersonId, new_id
 from memory.migrations import Kind, prepare, unreadable
+from memory.sqlite import connect, driver
 
 _ENSURE = commit_point("constellation.ensure")
 _BIND = commit_point("constellation.bind")

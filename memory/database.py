@@ -5,24 +5,23 @@ that arrive while a commit is running share the next one (group commit), and a u
 alone. There is no public begin or commit: a cancelled awaiter would leave a transaction that the next task
 joins. Units run in the order in which `write` was called, which is what keeps events of one place in order.
 
-This is the only module that touches aiosqlite or sqlite3.
+This is the only module that touches aiosqlite; what it opens is `memory.sqlite`'s.
 """
 
 import asyncio
-import importlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import aiosqlite
 
-from memory.distances import NATIVE, PYTHON, Distances, provide
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, commit_point, faults
 from memory.kept import Kept
+from memory.sqlite import Connection, connect, driver
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -31,13 +30,12 @@ Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
 _LATER = commit_point("database.later")
 
-_BUSY_MS, _HURRIED_MS = 5_000, 500
+_HURRIED_MS = 500
 LATE = 0.1
 """Seconds after a commit until what was left for later is done."""
 _PATIENCE = 0.25
 _READERS = 2
 """A third made answering no faster on two cores: beside SQLite's own work, reading is Python, one thread at a time."""
-_DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
 
 
 class Row(Protocol):
@@ -54,72 +52,6 @@ def as_dict(row: Row) -> dict[str, Value]:
     return {name: row[name] for name in names}
 
 
-class Cursor(Protocol):
-    rowcount: int
-
-    def fetchall(self) -> list[Row]: ...
-    def fetchone(self) -> Row | None: ...
-
-
-class Connection(Protocol):
-    """What Carina uses of a driver's connection."""
-
-    row_factory: Any
-    in_transaction: bool
-
-    def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
-    def executescript(self, sql: str, /) -> Cursor: ...
-    def backup(self, target: "Connection", /) -> None: ...
-    def create_function(self, name: str, arguments: int, function: Callable[..., Any], /) -> object: ...
-    def close(self) -> None: ...
-
-
-class _Driver(Protocol):
-    sqlite_version: str
-    Row: Any
-    OperationalError: type[Exception]
-    DatabaseError: type[Exception]
-    IntegrityError: type[Exception]
-
-    def connect(self, database: str, **options: Any) -> Connection: ...
-
-
-def _choose_driver() -> _Driver:
-    """The first module of the two that can load extensions; else the standard one, which says so itself."""
-    standard = importlib.import_module("sqlite3")
-    if hasattr(standard.Connection, "enable_load_extension"):
-        return cast("_Driver", standard)
-    with suppress(ImportError):
-        return cast("_Driver", importlib.import_module("pysqlite3"))
-    return cast("_Driver", standard)
-
-
-def _choose_distances() -> Distances:
-    raw = driver.connect(":memory:")
-    with closing(raw):
-        reason = provide(raw, driver.OperationalError)
-    return replace(PYTHON, reason=reason) if reason else NATIVE
-
-
-driver = _choose_driver()
-distances = _choose_distances()
-"""How SQL on a connection of this module asks for distances between vectors."""
-
-
-def connect(path: Path, *, read_only: bool = False) -> Connection:
-    """Open a file outside the service: for migrations, backups and read-only commands. Not for the event loop."""
-    mode = "ro" if read_only else "rwc"
-    raw = driver.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
-    raw.row_factory = driver.Row
-    provide(raw, driver.OperationalError)
-    raw.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-    if read_only:
-        return raw
-    for pragma in _DECLARED:
-        raw.execute(pragma)
-    return raw
-
-
 class Rows:
     """Reading: every statement here is a SELECT."""
 
@@ -130,7 +62,8 @@ class Rows:
         return self._raw.execute(sql, parameters).fetchall()
 
     def one(self, sql: str, parameters: Parameters = ()) -> Row | None:
-        return self._raw.execute(sql, parameters).fetchone()
+        found: Row | None = self._raw.execute(sql, parameters).fetchone()
+        return found
 
 
 class Tx(Rows):

@@ -14,10 +14,11 @@ from datetime import datetime
 from memory import groups, messages, outbox, persons, turns
 from memory.block_following import unwrite_person
 from memory.clock import to_text
-from memory.database import Connection, Rows, Tx, Value
+from memory.database import Rows, Tx, Value
 from memory.fulltext import content_words
 from memory.ids import ErasureId, MessageId, PersonId, TurnId
 from memory.late_indexes import index_waiting
+from memory.sqlite import Connection
 
 _USED = """SELECT u.turn_id, m.content FROM turn_uses u JOIN messages m ON u.kind = 'message' AND m.id = u.row_id
              WHERE m.person_id = :person AND m.role = 'user'

@@ -18,8 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from memory.clock import to_text
-from memory.database import Connection, connect, driver
 from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
+from memory.sqlite import Connection, connect, driver
 
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""

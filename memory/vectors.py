@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TypeAlias
 
-from memory import database
+from memory import sqlite
 from memory.audience import Scope
 from memory.database import Rows, Tx, Value
 from memory.embedding.base import Embedding, Vector, dimension_of, signs
@@ -99,7 +99,7 @@ def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
 def similarities(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, float]:
     """How near rows are that were found in another way; those without a vector, or out of scope, are left out."""
     within, parameters = _allowed(question, kind, scope)
-    cosine = database.distances.cosine.format("v.vector", "?")
+    cosine = sqlite.distances.cosine.format("v.vector", "?")
     found = rows.all(
         f"SELECT v.row, min({cosine}) FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
         "GROUP BY v.row",
@@ -127,8 +127,8 @@ def tokens_of(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int]
 
 def _nearest(rows: Rows, question: Question, kind: Kind, scope: Scope) -> Iterator[Near]:
     within, parameters = _allowed(question, kind, scope)
-    bits = database.distances.bits.format("v.bits", "?")
-    cosine = database.distances.cosine.format("c.vector", "?")
+    bits = sqlite.distances.bits.format("v.bits", "?")
+    cosine = sqlite.distances.cosine.format("c.vector", "?")
     candidates = f"SELECT v.id FROM vectors v WHERE {within} ORDER BY {bits}, v.row DESC, v.part LIMIT ?"
     found = rows.all(
         f"SELECT c.row, min({cosine}) AS distance FROM vectors c WHERE c.id IN ({candidates}) "

@@ -21,11 +21,12 @@ from memory import jobs
 from memory.amounts import many
 from memory.clock import Clock
 from memory.constellation import Constellations
-from memory.database import Database, Rows, Tx, connect, driver
+from memory.database import Database, Rows, Tx
 from memory.errors import StoreError
 from memory.faults import commit_point
 from memory.ids import ConstellationId, new_id
 from memory.jobs import Completion, Job
+from memory.sqlite import connect, driver
 from scheduler import triggers
 from scheduler.due import Run, Skip, Wait, decide, replanned
 from scheduler.jobs import Done, Firing, Kinds, Queueing, Working

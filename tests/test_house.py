@@ -26,8 +26,8 @@ ABOVE_THINKING = ("bot.desks", "bot.passes", "bot.dreams", "bot.discord_ui", "bo
 
 ONLY_IN = {
     "aiosqlite": ("memory/database.py",),
-    "sqlite3": ("memory/database.py",),
-    "pysqlite3": ("memory/database.py",),
+    "sqlite3": ("memory/sqlite.py",),
+    "pysqlite3": ("memory/sqlite.py",),
     "loro": ("memory/document.py", "memory/containers.py", "memory/log_entries.py"),
     "onnxruntime": ("memory/embedding/",),
     "numpy": ("memory/embedding/",),

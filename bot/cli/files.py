@@ -18,10 +18,10 @@ from bot.errors import UserError
 from memory import backups, erasure_ledger
 from memory.clock import utc_now
 from memory.constellation import registered, require
-from memory.database import driver
 from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, FolderLocked, StoreError
 from memory.folder import DataFolder
 from memory.migrations import Kind, check, migrate, migrations, status
+from memory.sqlite import driver
 
 
 class State(StrEnum):

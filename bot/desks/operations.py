@@ -12,10 +12,11 @@ from memory import inbox, messages
 from memory.audience import OWNER, Scope
 from memory.clock import to_text
 from memory.constellation import Constellations
-from memory.database import Connection, Rows
+from memory.database import Rows
 from memory.faults import commit_point
 from memory.ids import ConstellationId, GroupId, InboxId, PlaceId
 from memory.inbox import InRow, Status
+from memory.sqlite import Connection
 
 _REVIVE = commit_point("inbox.revive")
 _LARGEST = 2**63 - 1  # of what SQLite takes as an integer

@@ -9,8 +9,8 @@ from bot.dreams.prompts import DIRECTIVES, FOLDER, LONGEST, read_directive
 from memory import backups
 from memory.amounts import many
 from memory.clock import from_text
-from memory.database import distances, driver
 from memory.folder import DataFolder
+from memory.sqlite import distances, driver
 from sources.finding import Finding, State
 
 _FULL, _FILLING = 100_000_000, 1_000_000_000  # bytes that are left

@@ -12,10 +12,11 @@ from memory.archival import Entry
 from memory.archival.entries import columns_of
 from memory.audience import Audience, Trust
 from memory.clock import to_text
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.dreams import Choice, Mark, Merge, Pass, Plan, Retire
 from memory.ids import AgentId, EntryId, PersonId
 from memory.migrations import Kind, prepare
+from memory.sqlite import connect
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Measure, Report, at_most
 from tests.benchmarks.words import Words

@@ -16,7 +16,7 @@ from typing import Any
 
 from bot.config import load_config
 from bot.embedding import open_embedding
-from memory import database, distances, messages, vectors
+from memory import distances, messages, sqlite, vectors
 from memory.audience import Audience, Scope, Trust, person_audience
 from memory.clock import utc_now
 from memory.constellation import Constellations
@@ -92,16 +92,16 @@ async def _near(folder: Path, size: int, questions: int) -> dict[str, list[float
         for first in range(0, size, 5_000):
             work = functools.partial(_fill, first=first, count=min(5_000, size - first), drawn=drawn)
             await file.write(_FILL, work)
-        ways = {"native": database.distances, "python": distances.PYTHON}
+        ways = {"native": sqlite.distances, "python": distances.PYTHON}
         for way, used in ways.items():
-            database.distances = used
+            sqlite.distances = used
             for _ in range(questions if way == "native" else max(questions // 10, 2)):
                 question = Question(_MODEL, drawn.one(), _AGENT, kinds=frozenset(["message"]), limit=50)
                 begin = time.perf_counter()
                 spent = await file.read(functools.partial(_search, question=question))
                 found[way].append(1000 * (time.perf_counter() - begin))
                 found["processor"] += [spent] if way == "native" else []
-        database.distances = ways["native"]
+        sqlite.distances = ways["native"]
     return found
 
 
@@ -213,5 +213,5 @@ def run(options: Options) -> Report:
             target = at_most(limit) if (way, share) == ("native", 0.5) else None
             times = tuple(percentile(each[way], share) for each in rounds)
             report.measures.append(Measure(what, "ms", times, target))
-    report.notes.append(f"Native means sqlite-vec's functions: {database.distances.reason or 'they are loaded'}.")
+    report.notes.append(f"Native means sqlite-vec's functions: {sqlite.distances.reason or 'they are loaded'}.")
     return report

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from memory.audience import PUBLIC, Scope
-from memory.database import Connection, Tx
+from memory.database import Tx
 from memory.ids import AgentId
 from memory.search import Among, Meaning, Query, search
+from memory.sqlite import Connection
 from tests.benchmarks.locomo import Turn
 
 AGENT = AgentId("agt_bench")

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
-from memory.database import Tx, driver
+from memory.database import Tx
 from memory.requests import Verdict
+from memory.sqlite import driver
 from tests.bot.asking import OWNER, STRANGER, answer, ringing, waiting
 from tests.bot.parts import said
 from tests.bot.stage import running

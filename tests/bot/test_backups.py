@@ -18,10 +18,11 @@ from bot.policy import Approver, People
 from memory import backups, erasure_ledger, privacy
 from memory.backups import Backup
 from memory.constellation import Constellations
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.faults import commit_point
 from memory.ids import PersonId
 from memory.privacy import Erasure
+from memory.sqlite import connect
 
 BEGIN = commit_point("test_bot_backups.begin")
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

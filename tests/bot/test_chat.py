@@ -14,7 +14,7 @@ from bot.chat import ONCE
 from bot.config import load_config
 from bot.errors import UserError
 from bot.policy import Approver
-from memory.database import connect
+from memory.sqlite import connect
 from sources.terminal import PERSON
 from tests.bot.stage import until
 
@@ -150,7 +150,7 @@ async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: P
 async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("memory.sqlite._BUSY_MS", 20)
     monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
     monkeypatch.setattr("bot.chat._STORED_SECONDS", 0.5)
     async with service(tmp_path) as app:

@@ -10,9 +10,9 @@ import pytest
 from memory import migrations
 from memory.clock import utc_now
 from memory.constellation import Constellations
-from memory.database import connect
 from memory.ids import PersonId
 from memory.migrations import Kind, status
+from memory.sqlite import connect
 from tests.bot.commanding import Here, front_door
 from tests.bot.test_cli import carina
 

@@ -14,8 +14,9 @@ import pytest
 from memory import archival
 from memory.archival import NewEntry, Origin
 from memory.audience import Scope, Trust
-from memory.database import Rows, Tx, as_dict, connect
+from memory.database import Rows, Tx, as_dict
 from memory.migrations import Kind, prepare
+from memory.sqlite import connect
 from tests.bot.test_cli import carina
 from tests.memory.dying import GUILD
 from tests.memory.parts import ANN, NOON, STAR

@@ -9,7 +9,7 @@ from bot.errors import UserError
 from bot.events import Failed
 from bot.policy import Approver, People
 from memory.audience import Trust
-from memory.database import connect
+from memory.sqlite import connect
 from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, Platform, ScriptedModel, person, said, says
 from tests.bot.stage import Service, Setting, running, until
 
@@ -128,7 +128,7 @@ class Locked:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("memory.sqlite._BUSY_MS", 20)
     monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
 
 

@@ -17,13 +17,14 @@ from bot.reminding import Planned, Reminding, Wanted
 from memory import inbox, jobs, person_times, reminders
 from memory.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.clock import to_text
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.errors import Refused
 from memory.ids import ConstellationId, GuildId, PersonId, PlaceId
 from memory.inbox import Arrival, Heard
 from memory.migrations import Kind, prepare
 from memory.person_times import Times
 from memory.reminders import Status
+from memory.sqlite import connect
 from scheduler.jobs import Firing
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import ScriptedModel, said, thread_in_public

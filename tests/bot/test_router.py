@@ -11,9 +11,9 @@ import pytest
 from bot.arriving import to_arrival
 from memory import inbox, requests
 from memory.audience import Trust
-from memory.database import connect
 from memory.errors import DatabaseBusy
 from memory.ids import GroupId, PersonId
+from memory.sqlite import connect
 from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
 from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts
 from tests.bot.stage import Setting, running, until
@@ -110,7 +110,7 @@ async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it
 async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("memory.sqlite._BUSY_MS", 20)
     monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
     async with running(tmp_path) as service:
         await service.heard(said("before", 1))
@@ -134,7 +134,7 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
 async def test_a_turn_survives_a_database_that_refuses_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.database._BUSY_MS", 20)
+    monkeypatch.setattr("memory.sqlite._BUSY_MS", 20)
     monkeypatch.setattr("bot.retrying.RETRY_SECONDS", 0.02)
     held = Held(says("Never stored."))
     model = ScriptedModel(held, says("At last."))

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
-from memory.database import Row, as_dict, connect
+from memory.database import Row, as_dict
+from memory.sqlite import connect
 from sources.discord.finding import PREFIX_ROOM
 from sources.text import sendable, split_text
 from tests.kill.ground import Case

@@ -12,9 +12,10 @@ from typing import Any
 
 from memory import archival, dreams
 from memory.audience import Audience, Scope
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.dreams import Linked, Merge, Pass, Plan, Refine, Retire
 from memory.graph import Entity, Kind, Triple
+from memory.sqlite import connect
 from tests.memory.parts import NOON, STAR
 
 GUILD = Audience("guild:discord:1")

@@ -9,11 +9,12 @@ from memory import archival, messages
 from memory.archival import NewEntry, Origin
 from memory.audience import Audience, Scope, Trust
 from memory.clock import to_text
-from memory.database import Connection, Tx, connect
+from memory.database import Tx
 from memory.fulltext import index_text
 from memory.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Said
 from memory.search import Query, Results, search
+from memory.sqlite import Connection, connect
 
 SCHEMA = [path.read_text(encoding="utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql"))]
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

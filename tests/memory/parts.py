@@ -7,9 +7,10 @@ from typing import Any
 
 from memory import inbox, tries, turns
 from memory.audience import Audience, Scope, Trust
-from memory.database import Tx, driver
+from memory.database import Tx
 from memory.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
 from memory.inbox import Arrival, Heard, InRow
+from memory.sqlite import driver
 from memory.turns import Turn
 
 SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))

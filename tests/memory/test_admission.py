@@ -8,9 +8,10 @@ import pytest
 
 from memory import admission
 from memory.admission import CODE_LIFE, MEMORY, MOST_KNOCKS, MOST_OPEN, MOST_TOLD, Knock, Rule
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.ids import PersonId
 from memory.migrations import Kind, prepare
+from memory.sqlite import connect
 from tests.memory.parts import ANN, BOB, NOON
 
 MOMENT = timedelta(milliseconds=1)

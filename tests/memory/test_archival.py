@@ -12,12 +12,13 @@ from memory import archival, messages
 from memory.archival import Entry, NewEntry, Origin, reading
 from memory.archival.entries import passages_of
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
-from memory.database import Rows, Tx, connect
+from memory.database import Rows, Tx
 from memory.errors import EntryNotFound, Refused
 from memory.fulltext import match_query
 from memory.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Said
 from memory.search import Query, search
+from memory.sqlite import connect
 
 SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

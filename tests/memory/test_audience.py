@@ -15,8 +15,8 @@ from memory.audience import (
     parse_audience,
     person_audience,
 )
-from memory.database import driver
 from memory.ids import GuildId, PersonId, PlaceId
+from memory.sqlite import driver
 
 G1, G2 = guild_audience(GuildId("discord:1")), guild_audience(GuildId("discord:2"))
 C1, C2 = channel_audience(PlaceId("discord:10")), channel_audience(PlaceId("discord:20"))

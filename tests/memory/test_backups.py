@@ -10,10 +10,11 @@ import pytest
 from memory import backups, erasure_ledger, privacy
 from memory.backups import BackupFailed
 from memory.constellation import Constellations
-from memory.database import Rows, Tx, connect
+from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import ErasureId, PersonId
 from memory.privacy import Choice, Erasure
+from memory.sqlite import connect
 
 WRITE = commit_point("test.backup_write")
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

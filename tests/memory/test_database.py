@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.database import Connection, Database, Row, Rows, Tx, as_dict, connect, driver
+from memory.database import Database, Row, Rows, Tx, as_dict
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import commit_point
+from memory.sqlite import Connection, connect, driver
 
 NOTE = commit_point("test_database.note")
 
@@ -277,7 +278,7 @@ async def test_who_is_cancelled_while_a_file_opens_leaves_no_thread_behind(
 async def test_a_file_that_another_program_holds_is_busy_and_works_again_later(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.database._BUSY_MS", 50)
+    monkeypatch.setattr("memory.sqlite._BUSY_MS", 50)
     other = connect(path)
     async with Database.open(path) as database:
         other.execute("BEGIN IMMEDIATE")

@@ -16,7 +16,8 @@ CALL = call_point("test_faults.call")
 DIE = """
 import asyncio, sys
 from pathlib import Path
-from memory.database import Database, Rows, connect
+from memory.database import Database, Rows
+from memory.sqlite import connect
 from memory.faults import commit_point, faults
 POINT = commit_point("here")
 

@@ -10,13 +10,14 @@ import pytest
 
 from memory import folders, vectors
 from memory.audience import OWNER, PUBLIC, Audience, Scope, person_audience
-from memory.database import Database, Rows, Tx, connect
+from memory.database import Database, Rows, Tx
 from memory.errors import Refused
 from memory.faults import commit_point
 from memory.folders import Folder, NewFolder, Progress, disk
 from memory.ids import AgentId
 from memory.migrations import Kind, prepare
 from memory.search import Meaning, Query, search
+from memory.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store
 from tests.memory.vectoring import MODEL, embed_all, pointing
 

@@ -14,7 +14,7 @@ from memory.agents import Agent, seed_agent
 from memory.audience import PUBLIC, Scope, Trust, person_audience
 from memory.blocks import Author, NewBlock, Permission, append_block, create_block, delete_block
 from memory.constellation import Constellations
-from memory.database import Database, Rows, Tx, connect
+from memory.database import Database, Rows, Tx
 from memory.document import agent_writer
 from memory.erasure import erase_here
 from memory.errors import DatabaseBusy
@@ -24,6 +24,7 @@ from memory.kept import Kept
 from memory.migrations import Kind as FileKind
 from memory.migrations import prepare
 from memory.search import Domain, Query, search
+from memory.sqlite import connect
 
 POINT = commit_point("test.late_indexes")
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

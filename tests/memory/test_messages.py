@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from memory import messages
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.database import Database, Rows, Tx, connect
+from memory.database import Database, Rows, Tx
 from memory.faults import commit_point
 from memory.fulltext import match_query
 from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.messages import Heard, Message, Said
+from memory.sqlite import connect
 
 SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from memory import migrations
-from memory.database import Connection, Rows, Tx, Value, as_dict, connect, driver
+from memory.database import Rows, Tx, Value, as_dict
 from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
 from memory.migrations import Kind, Migration, migrate, prepare, status
+from memory.sqlite import Connection, connect, driver
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 250_000, tzinfo=UTC)
 

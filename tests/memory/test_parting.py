@@ -9,12 +9,13 @@ import pytest
 
 from memory import requests, turns
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.ids import PersonId, PlaceId
 from memory.inbox import Heard
 from memory.migrations import Kind, prepare
 from memory.parting import part
 from memory.requests import Request
+from memory.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, MAIN, NOON, STAR, begun, taken
 
 ANNS, BOBS = person_audience(ANN), person_audience(BOB)

@@ -19,12 +19,13 @@ from memory.block_repair import repair_block, verify_block
 from memory.block_rows import archives_of, load_block
 from memory.block_shortening import Limits
 from memory.blocks import Author, NewBlock, append_block, create_block, write_block
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.document import SYSTEM, Writer, agent_writer, job_writer, person_writer
 from memory.errors import BlockCorrupt, Refused
 from memory.ids import AgentId, BlockId, GuildId, PersonId
 from memory.migrations import Kind, prepare
 from memory.past import Past, past_of
+from memory.sqlite import connect
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ADA = AgentId("agt_ada")

@@ -49,7 +49,7 @@ from memory.archival import NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.coordination import By
-from memory.database import Tx, Value, as_dict, connect
+from memory.database import Tx, Value, as_dict
 from memory.document import SYSTEM, agent_writer
 from memory.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from memory.inbox import Heard, InRow
@@ -59,6 +59,7 @@ from memory.migrations import Kind, prepare
 from memory.outbox import NewRow
 from memory.reminders import NewReminder
 from memory.requests import Request, Verdict
+from memory.sqlite import connect
 from memory.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.tasks import NewTask
 from memory.turns import Turn

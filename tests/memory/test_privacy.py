@@ -10,7 +10,7 @@ from memory import archival, inbox, jobs, messages, outbox, persons, privacy, tr
 from memory.archival import NewEntry, Origin
 from memory.audience import Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, append_block, create_block
-from memory.database import Database, Tx, connect
+from memory.database import Database, Tx
 from memory.document import SYSTEM, agent_writer
 from memory.erasure import Erased, compact, empty_log, erase_here
 from memory.faults import commit_point
@@ -19,6 +19,7 @@ from memory.jobs import NewJob
 from memory.messages import Said
 from memory.migrations import Kind, prepare
 from memory.privacy import Choice
+from memory.sqlite import connect
 from memory.turns import Turn, TurnMoved
 from memory.warm_blocks import WarmBlocks
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, row_of, taken

@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import archival, blocks, database, distances, following, messages, vectors
+from memory import archival, blocks, distances, following, messages, sqlite, vectors
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.clock import to_text
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.document import SYSTEM, agent_writer
 from memory.embedding import Embedding, to_vector
 from memory.errors import Refused
 from memory.ids import AgentId, GuildId, PlaceId
 from memory.migrations import Kind, prepare
+from memory.sqlite import connect
 from memory.vectors import Embedded, Near, nearest, similarities
 from tests.memory.parts import ANN, GUILD, NOON, STAR
 from tests.memory.vectoring import DIMENSION, MODEL, asking, cosine, embed, embed_all, held, keep, pointing, say
@@ -360,7 +361,7 @@ def test_without_the_extension_the_same_is_found(tx: Tx, monkeypatch: pytest.Mon
         say(tx, f"word{drawn.randrange(9)} word{drawn.randrange(9)}")
     embed_all(tx)
     native = nearest(tx, asking("word1 word2", limit=60), HERE)
-    monkeypatch.setattr(database, "distances", distances.PYTHON)
+    monkeypatch.setattr(sqlite, "distances", distances.PYTHON)
     slow = nearest(tx, asking("word1 word2", limit=60), HERE)
     assert {near.row: near.cosine for near in slow} == pytest.approx({near.row: near.cosine for near in native})
     assert len(slow) == 60
@@ -373,10 +374,10 @@ def test_an_extension_that_cannot_be_loaded_is_named(tx: Tx, monkeypatch: pytest
             return "/nowhere/vec0"
 
     monkeypatch.setattr("memory.distances.importlib.import_module", lambda _name: Broken)
-    reason = distances.provide(tx._raw, database.driver.OperationalError)
+    reason = distances.provide(tx._raw, sqlite.driver.OperationalError)
     assert reason.startswith("sqlite-vec does not load: ")
     monkeypatch.undo()
-    assert distances.provide(tx._raw, database.driver.OperationalError, "no_such_extension") == (
+    assert distances.provide(tx._raw, sqlite.driver.OperationalError, "no_such_extension") == (
         "no-such-extension is not installed"
     )
 
@@ -388,7 +389,7 @@ def test_an_extension_that_cannot_be_loaded_is_named(tx: Tx, monkeypatch: pytest
 
 
 def test_sql_itself_loads_no_code(tx: Tx) -> None:
-    with pytest.raises(database.driver.OperationalError, match="not authorized"):
+    with pytest.raises(sqlite.driver.OperationalError, match="not authorized"):
         tx.all("SELECT load_extension('vec0')")
 
 

@@ -33,11 +33,12 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
-from memory.database import Connection, Database, Rows, Tx, connect
+from memory.database import Database, Rows, Tx
 from memory.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
 from memory.errors import BlockTooLong
 from memory.faults import commit_point, faults
 from memory.ids import AgentId, BlockId, GuildId, PersonId, TurnId
+from memory.sqlite import Connection, connect
 from memory.warm_blocks import MOST_DOCUMENTS, MOST_WEIGHT, OpenBlock, WarmBlocks
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, 123_456, tzinfo=UTC)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memory.database import Rows, connect
+from memory.database import Rows
+from memory.sqlite import connect
 from tests.memory.embedding_server import EmbeddingServer, serving
 from tests.service.towns import Town, town, until
 

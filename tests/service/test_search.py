@@ -10,8 +10,9 @@ from typing import Any
 from memory import messages, summaries
 from memory.audience import Audience, Scope
 from memory.clock import utc_now
-from memory.database import Tx, connect
+from memory.database import Tx
 from memory.ids import AgentId, MessageId
+from memory.sqlite import connect
 from memory.summaries import Compaction
 from tests.service.asking import keep, rows, store
 from tests.service.towns import Town, town
