@@ -47,7 +47,7 @@ WORDS = {
     store: Kept(*words)
     for store, words in {
         "messages": ("message", "messages", "what you said, what was said to you alone, your direct messages"),
-        "inbox": ("arrival", "arrivals", "notes of what came from you, without the words"),
+        "inbox": ("arrival", "arrivals", "notes of what arrived from you, without the words"),
         "outbox": ("delivery", "deliveries", "what was sent to you"),
         "turns": ("step", "steps", "of the work on your messages"),
         "groups": ("part of group work", "parts of group work", "what agents of a group did for you together"),
@@ -66,10 +66,10 @@ WORDS = {
             "how talks with you alone went, in a word, and which tools failed",
         ),
         "blocks": ("part of memory blocks", "parts of memory blocks", "notes about you, with their history"),
-        "steering": ("decision", "decisions", "yours about channels and sources"),
+        "steering": ("decision", "decisions", "what you decided about channels and sources"),
         "reminders": ("reminder", "reminders", "things to remind you of"),
-        "tasks": ("task", "tasks", "yours"),
-        "events": ("event", "events", "yours"),
+        "tasks": ("task", "tasks", "what you have to do"),
+        "events": ("event", "events", "dates of yours"),
         "times": ("clock setting", "clock settings", "your time zone and quiet hours"),
         "states": ("state", "states", "words on how you are"),
         "working": ("working note", "working notes", "what agents keep for some minutes from talks with you"),
@@ -81,7 +81,7 @@ WORDS = {
         "coordination": ("task or note of agents", "tasks and notes of agents", "from talks with you"),
         "summaries": ("summary", "summaries", "of talks with you alone"),
         "admission": ("admission", "admissions", "your being let in, and your asking for it"),
-        "identities": ("account or place", "accounts and places", "yours"),
+        "identities": ("account or place", "accounts and places", "by which you are known"),
     }.items()
 }
 """What each store holds, for who asks."""

@@ -173,7 +173,7 @@ def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here
     assert dead
     kept = here("privacy see terminal:owner").stdout
     assert "notes of what arrived from them, without the words" in kept
-    assert "accounts and places of theirs" in kept
+    assert "- 1 account or place: by which they are known" in kept
     assert not re.search(r"\byou", kept)
     here("privacy pause discord:7")
     receipt = here("privacy erase discord:7 --yes").stdout
