@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
+from memory import messages, outbox
 from memory.activity import Kind
 from memory.answering import answering, caused
 from memory.audience import Audience
@@ -29,7 +30,7 @@ from memory.database import Rows, Tx
 from memory.document import BlockDocument
 from memory.errors import BlockCorrupt, BlockRefused, Refused, StoreError
 from memory.fulltext import content_words
-from memory.ids import AgentId, BlockId, PersonId, TurnId
+from memory.ids import AgentId, BlockId, MessageId, PersonId, TurnId
 from memory.log_entries import drop_entries
 from memory.messages import Message
 from memory.parts import LOST
@@ -196,7 +197,10 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, found: _Found) -> bool:
         edit = _by_system(tx, block, at)
         if whole or any(step.change.turn in found.turns for step in past.steps):
             changes = _changes(past, found.turns, found.words)
-            return bool(changes) and _taken_back(edit, past, changes, found)
+            if not changes:
+                return False
+            _calls_gone(tx, past, changes, found, at)
+            return _taken_back(edit, past, changes, found)
         return _lines_gone(edit, past, [found.gone])
     except StoreError as error:  # the rest of what follows the message goes all the same
         _log.warning("words stay in a block", block=block, reason=str(error))
@@ -211,6 +215,31 @@ def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
         repair_block(tx, block, at)  # and told of to the owner
         past, repaired = past_of_block(tx, block), True
     return past, past.start == 0 and not repaired
+
+
+def _calls_gone(tx: Tx, past: Past, changes: Sequence[Change], found: _Found, at: datetime) -> None:
+    """Empty what later turns repeated of the words while they changed the block: their calls, and what they said."""
+    numbers = {change.seq for change in changes}
+    written = [
+        {word for each in step.splices for word in content_words(each.insert)}
+        for step in past.steps
+        if step.change.seq in numbers
+    ]
+    later = {step.change.turn for step in past.steps if step.change.seq > min(numbers)} - found.turns
+    sql = """SELECT id, content, tool_args FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL
+             AND batch_id IN (SELECT value FROM json_each(?))"""
+    repeated = [
+        MessageId(row["id"])
+        for row in tx.all(sql, (json.dumps(sorted(turn for turn in later if turn is not None)),))
+        if _repeats(set(content_words(f"{row['content']} {row['tool_args'] or ''}")), [found.gone, *written])
+    ]
+    messages.redact(tx, repeated, at)
+    outbox.forget(tx, repeated)
+
+
+def _repeats(said: Set[str], gone: Sequence[Set[str]]) -> bool:
+    """Whether one of these was said again: half of its words, and two of them where it has two."""
+    return any(words and len(words & said) >= max(min(2, len(words)), len(words) / 2) for words in gone)
 
 
 def _taken_back(edit: Edit, past: Past, changes: Sequence[Change], found: _Found) -> bool:

@@ -1,5 +1,6 @@
 """What agents wrote into blocks follows the words that it came from."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -464,3 +465,17 @@ def test_words_that_another_turn_carried_over_go_as_well(tx: Tx) -> None:
     delete(tx, 1)
     assert "4711" not in stands(tx, "notes")
     assert "Number" in stands(tx, "notes")
+
+
+def test_what_later_turns_repeated_while_they_changed_the_block_goes_as_well(tx: Tx) -> None:
+    first, second = begun(tx, taken(tx, 1, "my code is 4711")), begun(tx, taken(tx, 2, "shorter", person=BOB))
+    blocks.append_block(tx, author(first.id), "notes", "Ann's locker code is 4711")
+    blocks.replace_in_block(tx, author(second.id), "notes", "Ann's locker code is 4711", "Number: 4711.")
+    said = Said(second.id, 1, second.place, STAR, BOB, "Star", "assistant", "", "discord", GUILD, Trust.AGENT, NOON)
+    args = json.dumps({"old_content": "Ann's locker code is 4711"})
+    messages.add_said(tx, replace(said, tool_call_id="c1", tool_name="context", tool_args=args))
+    messages.add_said(tx, replace(said, sequence=2, text="Now it has the code, 4711, alone."))
+    messages.add_said(tx, replace(said, sequence=3, text="The code of conduct is there."))
+    delete(tx, 1)
+    rows = tx.all("SELECT content, tool_args FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (second.id,))
+    assert [tuple(row) for row in rows] == [("", "{}"), ("", None), ("The code of conduct is there.", None)]
