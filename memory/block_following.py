@@ -135,6 +135,8 @@ def _taken_from(tx: Tx, block: BlockId, at: datetime, past: Past, turns: Mapping
         changes += _changes(past, {turn}, {word for source in turns[turn] for word in source.words})
     if changes:
         changes.sort(key=lambda change: change.seq)
+        words = [source.words for sources in turns.values() for source in sources]
+        _calls_gone(tx, past, changes, turns.keys(), words, at)
         _taken_back(_by_system(tx, block, at), past, changes, _Found(frozenset(turns), None, frozenset()))
 
 
@@ -199,7 +201,7 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, found: _Found) -> bool:
             changes = _changes(past, found.turns, found.words)
             if not changes:
                 return False
-            _calls_gone(tx, past, changes, found, at)
+            _calls_gone(tx, past, changes, found.turns, [found.gone], at)
             return _taken_back(edit, past, changes, found)
         return _lines_gone(edit, past, [found.gone])
     except StoreError as error:  # the rest of what follows the message goes all the same
@@ -217,7 +219,9 @@ def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
     return past, past.start == 0 and not repaired
 
 
-def _calls_gone(tx: Tx, past: Past, changes: Sequence[Change], found: _Found, at: datetime) -> None:
+def _calls_gone(
+    tx: Tx, past: Past, changes: Sequence[Change], turns: Set[TurnId], gone: Sequence[Set[str]], at: datetime
+) -> None:
     """Empty what later turns repeated of the words while they changed the block: their calls, and what they said."""
     numbers = {change.seq for change in changes}
     written = [
@@ -225,13 +229,13 @@ def _calls_gone(tx: Tx, past: Past, changes: Sequence[Change], found: _Found, at
         for step in past.steps
         if step.change.seq in numbers
     ]
-    later = {step.change.turn for step in past.steps if step.change.seq > min(numbers)} - found.turns
+    later = {step.change.turn for step in past.steps if step.change.seq > min(numbers)} - turns
     sql = """SELECT id, content, tool_args FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL
              AND batch_id IN (SELECT value FROM json_each(?))"""
     repeated = [
         MessageId(row["id"])
         for row in tx.all(sql, (json.dumps(sorted(turn for turn in later if turn is not None)),))
-        if _repeats(set(content_words(f"{row['content']} {row['tool_args'] or ''}")), [found.gone, *written])
+        if _repeats(set(content_words(f"{row['content']} {row['tool_args'] or ''}")), [*gone, *written])
     ]
     messages.redact(tx, repeated, at)
     outbox.forget(tx, repeated)
