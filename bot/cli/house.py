@@ -50,8 +50,8 @@ def add_books(app: typer.Typer, permits: typer.Typer, administer: Administer) ->
         administer(told("permits.grant", "", **wanted), as_json)
 
 
-def add_archive(app: typer.Typer, administer: Administer) -> None:
-    """Put the commands into the program."""
+def add_archive(app: typer.Typer, administer: Administer) -> typer.Typer:
+    """Put the commands into the program; gives their group, for those that are written elsewhere."""
     archival = typer.Typer(help="What your agents keep for the long term.")
     app.add_typer(archival, name="archival")
 
@@ -81,6 +81,7 @@ def add_archive(app: typer.Typer, administer: Administer) -> None:
         administer(_added, as_json, wanted)
 
     _add_changing(archival, administer)
+    return archival
 
 
 def _add_changing(archival: typer.Typer, administer: Administer) -> None:

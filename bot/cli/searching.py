@@ -15,8 +15,8 @@ from memory.search import Domain
 _TEXTS = ("text", "why", "before", "after")
 
 
-def add_search(app: typer.Typer, administer: Administer) -> None:
-    """Put the command into the program."""
+def add_search(app: typer.Typer, archival: typer.Typer, administer: Administer) -> None:
+    """Put the commands into the program: of everything, and of entries into the group of `carina archival`."""
 
     @app.command("search")
     def search(
@@ -44,6 +44,19 @@ def add_search(app: typer.Typer, administer: Administer) -> None:
         wanted |= {"place": place, "since": since, "until": until, "category": category, "tags": tag or []}
         wanted |= {"limit": limit, "agent": agent}
         administer(_searched, as_json, wanted)
+
+    @archival.command("search")
+    def archival_search(
+        text: Annotated[str, typer.Argument(help="Words to look for; without, the newest.")] = "",
+        category: Annotated[str, typer.Option(help="Only entries of this category, or below it.")] = "",
+        tag: Annotated[list[str] | None, typer.Option(help="Only entries with it; with all of several --tag.")] = None,
+        limit: Annotated[int, typer.Option(min=1, max=100)] = 8,
+        agent: AgentName = "",
+        as_json: Json = False,
+    ) -> None:
+        """Find entries, as far as you may read them: `carina search --domain archival`."""
+        wanted = {"text": text, "domain": "archival", "category": category, "tags": tag or []}
+        administer(_searched, as_json, wanted | {"limit": limit, "agent": agent})
 
 
 async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:

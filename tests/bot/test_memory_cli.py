@@ -326,6 +326,21 @@ def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: 
     assert [line.split(":")[0] for line in head.splitlines()][-3:] == ["stored", "changed", "last seen"]
 
 
+def test_entries_are_found_by_a_command_of_their_own(folder: Path) -> None:
+    assert carina(folder, "archival", "add", LONG, "--label", "heron", "--category", "birds").returncode == 0
+    assert carina(folder, "archival", "add", "A heron of clay.", "--label", "clay", "--tag", "pot").returncode == 0
+    assert carina(folder, "memory", "edit", "human", "--text", "Likes the heron.").returncode == 0
+
+    def labels(*arguments: str) -> list[str]:
+        found = json.loads(carina(folder, "archival", "search", *arguments, "--json").stdout)
+        assert list(found["searched"]) == ["archival"]
+        return sorted(hit["label"] for hit in found["hits"])
+
+    assert labels("heron") == ["clay", "heron"]
+    assert labels("heron", "--category", "birds") == ["heron"]
+    assert labels("--tag", "pot") == ["clay"]
+
+
 @pytest.mark.parametrize("columns", [60, 220])
 def test_long_texts_are_listed_on_one_line_at_a_terminal_and_whole_for_programs(folder: Path, columns: int) -> None:
     assert carina(folder, "archival", "add", LONG, "--label", "heron").returncode == 0
