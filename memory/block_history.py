@@ -25,7 +25,7 @@ from memory.merging import write_seen
 from memory.parts import Amends
 from memory.past import Archive, Past, past_back_to, past_of
 from memory.uncollected import uncollected
-from memory.weave import Plan
+from memory.weave import Plan, not_back
 
 
 @dataclass(frozen=True)
@@ -239,15 +239,18 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
         sealed = edit.sealed()
         undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
         candidates = undoable if deed is Deed.UNDO else redoable
+        lost: tuple[str, ...] = ()
         for each in reversed(candidates):
-            plan = _part_back(document, past, each) if document.structured else _text_back(document, past, each)
+            step_back = _part_back if document.structured else _text_back
+            plan, stays_away = step_back(document, past, each)
+            lost += stays_away
             if plan is not None:
-                found.append((plan, each))
+                found.append((replace(plan, lost=lost), each))
                 document.note(Note(deed, each.seq))
                 return
         nothing = "nothing of yours is left to undo here" if deed is Deed.UNDO else "there is nothing to do again here"
         if candidates:
-            nothing += f": others changed since what your change {candidates[-1].seq} did"
+            nothing += f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
         kept = f"; what can be undone are {past.range}" if past.start else ""
         if sealed > past.start and past.by(writer, past.start):
             kept += f"; changes up to {sealed} stay: with them came words that were taken back since"
@@ -258,26 +261,32 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
     return Done(block, plan, (undone,))
 
 
-def _text_back(document: BlockDocument, past: Past, change: Change) -> Plan | None:
-    """Take back one change of a text; None when nothing of it is left."""
+def _text_back(document: BlockDocument, past: Past, change: Change) -> tuple[Plan | None, tuple[str, ...]]:
+    """Take back one change of a text; None when nothing of it is left. And the words that do not come back.
+
+    They do also beside what others wrote meanwhile: whoever goes one step back means to have them.
+    """
     version = _before_alone(past, change, _STEPS)
     plan = None if version is None else past.weave.rolled_back(version)
-    plan = plan or past.weave.taken_back({change.seq})
+    plan = plan or past.weave.taken_back({change.seq}, beside="\n")
     document.splice(plan.splices)
-    return plan if plan.splices else None
+    return plan if plan.splices else None, plan.lost
 
 
-def _part_back(document: BlockDocument, past: Past, change: Change) -> Plan | None:
-    """Take back one change of a structured block; None when nothing of it is left."""
+def _part_back(document: BlockDocument, past: Past, change: Change) -> tuple[Plan | None, tuple[str, ...]]:
+    """Take back one change of a structured block, as `_text_back`."""
     version = _before_alone(past, change, _STEPS)
     if version is not None:
-        return _set_back(document, past, version)
+        return _set_back(document, past, version), ()
+    lost: tuple[str, ...] = ()
     for numbers in ({change.seq}, {change.seq, *_annulled(past, change)}):
         parts = past.parts
-        amends = None if parts is None else parts.taken_back(numbers)
-        if amends is not None and not amends.empty:
-            return _amended(document, amends)
-    return None
+        amends = None if parts is None else parts.taken_back(numbers, beside=True)
+        if amends is not None:
+            lost = amends.lost
+            if not amends.empty:
+                return _amended(document, amends), lost
+    return None, lost
 
 
 def _before_alone(past: Past, change: Change, deeds: Collection[Deed]) -> int | None:

@@ -122,14 +122,15 @@ class Items:
             one is UNKNOWN or one == other for one, other in zip(last, held, strict=True)
         )
 
-    def taken_back(self, numbers: frozenset[int], most: int) -> ItemPlan:
+    def taken_back(self, numbers: frozenset[int], most: int, *, beside: bool = False) -> ItemPlan:
         """The way to the list without some changes; it never gets more than `most` items, or than it has.
 
-        An item that somebody else set since is theirs from then on.
+        An item that somebody else set since is theirs from then on. With `beside` items come back also beside what
+        others put into their place.
         """
         notes = self._notes()
         wanted = {char: without(sets, numbers, notes, sets[0][1]) for char, sets in self._values.items()}
-        plan = self._weave.taken_back(numbers, self._reborn(numbers))
+        plan = self._weave.taken_back(numbers, self._reborn(numbers), beside="" if beside else None)
         stand = self._weave.text()
         lost = [self._words(char, wanted) for text in plan.lost for char in text]
         lost += ["an item that is older than what is kept"] * len(numbers & set(self._unplaced))

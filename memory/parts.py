@@ -179,14 +179,15 @@ class Parts:
         """A list with all its items."""
         return self._items[path]
 
-    def taken_back(self, numbers: Collection[int]) -> Amends:
+    def taken_back(self, numbers: Collection[int], *, beside: bool = False) -> Amends:
         """The way to the parts without some changes, keeping whatever others changed later.
 
         A value goes back to what it would be without them, if the last that was set is theirs; a counter loses what
-        they added; texts and lists go back as in `Weave.taken_back`. What cannot be without them stays, and is told:
-        a required field, a number out of range. Raises BlockRefused where what is read only would change.
+        they added; texts and lists go back as in `Weave.taken_back`, with `beside` also beside what others wrote. What
+        cannot be without them stays, and is told: a required field, a number out of range. Raises BlockRefused where
+        what is read only would change.
         """
-        report = _Report(frozenset(numbers))
+        report = _Report(frozenset(numbers), beside)
         texts = {path: plan.splices for path in self._weaves if (plan := self._text_back(path, report)).splices}
         lists = {path: items for path in self._items if (items := self._list_back(path, report)).any}
         values = {path: found[0] for path in self._values if (found := self._value_back(path, report))}
@@ -198,7 +199,7 @@ class Parts:
 
     def _text_back(self, path: str, report: "_Report") -> Plan:
         weave = self._weaves[path]
-        plan = weave.taken_back(report.numbers)
+        plan = weave.taken_back(report.numbers, beside="\n" if report.beside else None)
         report.gone += [f"{_prefix(path)}{text}" for text in plan.gone]
         report.lost += [f"{_prefix(path)}{_shown(text)}" for text in plan.lost]
         wanted = played(self.held.values[path], [Step(weave.changes[-1], plan.splices)])
@@ -208,7 +209,7 @@ class Parts:
         return plan
 
     def _list_back(self, path: str, report: "_Report") -> ItemPlan:
-        items = self._items[path].taken_back(report.numbers, _most(self._targets[path]))
+        items = self._items[path].taken_back(report.numbers, _most(self._targets[path]), beside=report.beside)
         report.gone += [f"{_prefix(path)}{item}" for item in items.gone]
         report.lost += [f"{_prefix(path)}{item}" for item in items.lost]
         return items
@@ -243,9 +244,10 @@ class Parts:
 
 @dataclass
 class _Report:
-    """Whose changes are taken back, and what is found on the way."""
+    """Which changes are taken back, where what they removed comes back, and what is found on the way."""
 
     numbers: frozenset[int]
+    beside: bool
     gone: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)

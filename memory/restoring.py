@@ -5,12 +5,14 @@ can have restored is what died at its place since then.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any, TypeAlias
 
 from memory.changes import Deed, Note
+from memory.runs import Run
 
 Sets: TypeAlias = Sequence[tuple[int, Any]]
 """The values that something was given, each with the number of the change that did."""
@@ -39,6 +41,8 @@ def same_words(dead: Sequence[str], new: Sequence[str]) -> list[Tie]:
     before, after = "".join(dead), "".join(new)
     if (place := before.find(after)) >= 0:
         return [Tie(place, 0, len(after))]
+    if _LETTER.search(before) and (place := after.find(before)) >= 0:
+        return [Tie(0, place, len(before))]
     old, came = _words(dead), _words(new)
     if len(old) * len(came) > _MOST_PAIRS:
         return []
@@ -58,6 +62,78 @@ def _words(texts: Sequence[str]) -> list[tuple[str, int]]:
         found += [(each[0], start + each.start()) for each in _WORD.finditer(text)]
         start += len(text)
     return found
+
+
+def taken(run: Run, numbers: Collection[int]) -> bool:
+    """Whether these changes removed it, and it was not theirs."""
+    return run.died in numbers and run.without(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What became of the place of removed words, on one of its sides or on both.
+
+    `stands`: its neighbour still does. `written`: others wrote there since. `over`: others removed there what the
+    changes had put in.
+    """
+
+    stands: bool
+    written: bool = False
+    over: bool = False
+
+    def and_(self, other: "Side") -> "Side":
+        return Side(self.stands and other.stands, self.written or other.written, self.over or other.over)
+
+    def unchanged(self, *, beside: bool) -> bool:
+        """Whether the words can come back there; `beside` what others wrote, if they wrote over nothing."""
+        return self.stands and (not self.written or (beside and not self.over))
+
+
+def sides(runs: Sequence[Run], numbers: frozenset[int], *, beside: bool) -> dict[int, Side]:
+    """The removed runs, by index, with their side of the lower indexes."""
+    found: dict[int, Side] = {}
+    for at, run in enumerate(runs):
+        if not taken(run, numbers):
+            continue
+        together = at - 1 in found and runs[at - 1].died == run.died
+        found[at] = found[at - 1] if together else _side(runs, at, numbers, beside=beside)
+    return found
+
+
+def _side(runs: Sequence[Run], at: int, numbers: frozenset[int], *, beside: bool) -> Side:
+    died = runs[at].died
+    written = over = False
+    for index in range(at - 1, -1, -1):
+        run = runs[index]
+        put = run.born in numbers or any(back in numbers for _, back in run.away)
+        over = over or (put and not run.stands and run.died not in numbers)
+        if run.born in numbers or run.died in numbers:
+            continue  # goes, is gone, or comes back: what lies behind it counts
+        then, now = run.without(numbers, died - 1), run.without(numbers)
+        if then:
+            return Side(now, written, over)
+        written = written or now
+        if written and not beside:
+            break  # nobody asks what is behind it
+    return Side(True, written, over)
+
+
+def runs_on(runs: Sequence[Run], at: int, back: Collection[int], stays: Callable[[int], bool], end: str) -> bool:
+    """Whether what comes back ended a whole line, and would run into what was written behind it since."""
+    died, text = runs[at].died, runs[at].text
+    behind = next((runs[each] for each in range(at + 1, len(runs)) if stays(each)), None)
+    if text.endswith(end) or behind is None or behind.at(died - 1) or behind.text.startswith(end):
+        return False
+    was = next((run.text for run in islice(runs, at + 1, None) if run.at(died - 1)), end)
+    if not was.startswith(end):
+        return False
+    for each in range(at, -1, -1):
+        if each in back and runs[each].died == died:
+            if end in runs[each].text:
+                return True
+        elif runs[each].at(died - 1):
+            return runs[each].text.endswith(end)
+    return True
 
 
 def settled(sets: Sets, notes: Mapping[int, Note], at: int = -1) -> int:

@@ -83,6 +83,11 @@ class Run:
     def stands(self) -> bool:
         return self.died == _LONG
 
+    @property
+    def came(self) -> int:
+        """The change that wrote it, or the last that restored it."""
+        return self.away[-1][1] if self.away else self.born
+
 
 @dataclass(slots=True)
 class Page:

@@ -10,15 +10,18 @@ What somebody brings back by going back is not new: it is the run that it was, w
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeAlias
 
 from memory.changes import Change, Deed, Splice, Step, played
 from memory.errors import BlockCorrupt
-from memory.restoring import Tie, same_words, since
+from memory.restoring import Tie, runs_on, same_words, sides, since, taken
 from memory.runs import PAGE, Page, Run, Sight, paged
 
 Ties: TypeAlias = Callable[[Sequence[str], Sequence[str]], Sequence[Tie]]
 """Finds what of the texts that came, the second, is of those that died, in order."""
+
+_MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # of the words that do not come back, and of each of them
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,18 @@ class Plan:
     gone: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+
+
+def not_back(lost: Sequence[str]) -> str:
+    """Words for those that do not come back, to go on a sentence with; none where all do."""
+    shown = "; ".join(f"“{_short(text)}”" for text in lost[:_MOST_SHOWN])
+    more = f" and {len(lost) - _MOST_SHOWN} more" if len(lost) > _MOST_SHOWN else ""
+    return f"; not brought back, since others changed what is there: {shown}{more}" if lost else ""
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MOST_CHARACTERS else f"{flat[: _MOST_CHARACTERS - 1]}…"
 
 
 class Weave:
@@ -82,9 +97,10 @@ class Weave:
 
     def _make(self, step: Step) -> None:
         number = step.change.seq
-        for splice in step.splices:
+        for splice in _exchanges(step.splices):
             page, at = self._cut(splice.place, number)
             if splice.insert:
+                page, at = self._behind_gone(page, at)
                 at = self._insert(page, at, Run(splice.insert, number))
             self._remove(page, at, splice.delete, number)
 
@@ -156,6 +172,32 @@ class Weave:
             left -= page.standing
         raise BlockCorrupt(f"change {number} at character {place} lies past the end of the text")
 
+    def _behind_gone(self, at: int, index: int) -> tuple[int, int]:
+        """From there on, the place behind what is gone: what never stood together is in the order of writing.
+
+        But words that the next ones came in place of stay with those, so that it is before the ones and the others.
+        """
+        while True:
+            runs = self._pages[at].runs
+            index = next((each for each in range(index, len(runs)) if runs[each].stands), len(runs))
+            later = (each for each in range(at + 1, len(self._pages)) if self._pages[each].standing)
+            if index < len(runs) or (following := next(later, None)) is None:
+                break
+            at, index = following, 0
+        if index == len(runs):
+            return len(self._pages) - 1, len(self._pages[-1].runs)
+        came = {runs[index].came}
+        while at or index:
+            if index == 0:
+                at, index = at - 1, len(self._pages[at - 1].runs)
+                continue
+            run = self._pages[at].runs[index - 1]
+            if run.died not in came:
+                break
+            came.add(run.came)
+            index -= 1
+        return at, index
+
     def _insert(self, at: int, index: int, run: Run) -> int:
         """Put a run there; gives the index behind it."""
         page = self._pages[at]
@@ -205,29 +247,38 @@ class Weave:
         """The way from the text as it stands to that of a version."""
         return self._plan(lambda _at, run: run.at(version))
 
-    def taken_back(self, numbers: Collection[int], reborn: Mapping[str, int] | None = None) -> Plan:
+    def taken_back(
+        self, numbers: Collection[int], reborn: Mapping[str, int] | None = None, *, beside: str | None = None
+    ) -> Plan:
         """The way to the text without some changes.
 
         What survives of their insertions goes, whoever brought it back, and what they brought back against others. What
         they removed comes back where its neighbours, those that stood
         at both of its sides when it was removed, still stand there with nothing of others written in between.
+        With `beside` also where others wrote in between, but not over what these changes put there: in the order of
+        writing. `beside` is then what ends a line, which is put behind a line that would run into another.
         `reborn` are runs, by their text, that others wrote over since, and when: from then on they are theirs.
         """
         runs = self._runs
         if reborn:
             runs = [replace(run, born=reborn[run.text]) if run.text in reborn else run for run in runs]
-        back, lost = self._restorable(runs, frozenset(numbers))
-        plan = self._plan(lambda at, run: runs[at].without(numbers) if run.stands else at in back)
+        back, lost = self._restorable(runs, frozenset(numbers), beside=beside is not None)
+
+        def stays(at: int) -> bool:
+            return runs[at].without(numbers) if runs[at].stands else at in back
+
+        ends = {at: beside for at in back if beside and runs_on(runs, at, back, stays, beside)}
+        plan = self._plan(lambda at, _run: stays(at), ends)
         gone = [run.text for run in runs if run.born in numbers and not run.stands and run.died not in numbers]
         return replace(plan, gone=tuple(gone), lost=tuple(lost))
 
-    def _restorable(self, runs: Sequence[Run], numbers: frozenset[int]) -> tuple[set[int], list[str]]:
+    def _restorable(self, runs: Sequence[Run], numbers: frozenset[int], *, beside: bool) -> tuple[set[int], list[str]]:
         """Which dead runs come back, by index; and the words that do not, since their place has changed."""
-        sound = _anchored(runs, numbers)
-        sound &= {len(runs) - 1 - at for at in _anchored(runs[::-1], numbers)}
+        left, right = sides(runs, numbers, beside=beside), sides(runs[::-1], numbers, beside=beside)
+        sound = {at for at, side in left.items() if side.and_(right[len(runs) - 1 - at]).unchanged(beside=beside)}
         if self._unknown:
             sound = {at for at in sound if runs[at].born > self.start}
-        lost = [run.text for at, run in enumerate(runs) if _taken(run, numbers) and at not in sound]
+        lost = [run.text for at, run in enumerate(runs) if taken(run, numbers) and at not in sound]
         return sound, lost
 
     def known(self, sight: Sight) -> str:
@@ -274,8 +325,8 @@ class Weave:
                     at, used = at + 1, 0
         return Plan(self.version, tuple(reversed(splices)))
 
-    def _plan(self, wanted: Callable[[int, Run], bool]) -> Plan:
-        """Operations that make exactly the wanted runs stand."""
+    def _plan(self, wanted: Callable[[int, Run], bool], ends: Mapping[int, str] = MappingProxyType({})) -> Plan:
+        """Operations that make exactly the wanted runs stand, and behind some that come back these `ends`."""
         splices, place = list[Splice](), 0
         removed = restored = 0
         for at, run in enumerate(self._runs):
@@ -284,7 +335,7 @@ class Weave:
                 splices.append(Splice(place, len(run.text), ""))
                 removed += len(run.text)
             elif want and not run.stands:
-                splices.append(Splice(place, 0, run.text))
+                splices.append(Splice(place, 0, run.text + ends.get(at, "")))
                 restored += len(run.text)
             place += len(run.text) if run.stands else 0
         return Plan(self.version, tuple(reversed(splices)), removed, restored)
@@ -294,34 +345,13 @@ def _joined(runs: Iterable[Run]) -> str:
     return "".join(run.text for run in runs)
 
 
-def _taken(run: Run, numbers: Collection[int]) -> bool:
-    """Whether these changes removed it, and it was not theirs."""
-    return run.died in numbers and run.without(numbers)
-
-
-def _anchored(runs: Sequence[Run], numbers: frozenset[int]) -> set[int]:
-    """The removed runs, by index, whose neighbour on the side of the lower indexes is the one that they had."""
-    found: set[int] = set()
-    for at, run in enumerate(runs):
-        if not _taken(run, numbers):
-            continue
-        before = runs[at - 1] if at else None
-        if before is not None and _taken(before, numbers) and before.died == run.died:
-            same = at - 1 in found  # they went together
+def _exchanges(splices: Sequence[Splice]) -> list[Splice]:
+    """The same splices; what was removed, and what was put in its place next, as one."""
+    found = list[Splice]()
+    for each in splices:
+        last = found[-1] if found else None
+        if last and not last.insert and each.place == last.place:
+            found[-1] = Splice(last.place, last.delete + each.delete, each.insert)
         else:
-            same = _same_neighbour(runs, at, numbers)
-        if same:
-            found.add(at)
+            found.append(each)
     return found
-
-
-def _same_neighbour(runs: Sequence[Run], at: int, numbers: frozenset[int]) -> bool:
-    died = runs[at].died
-    for index in range(at - 1, -1, -1):
-        run = runs[index]
-        if run.born in numbers or run.died in numbers:
-            continue  # goes, is gone, or comes back: what lies behind it counts
-        then, now = run.without(numbers, died - 1), run.without(numbers)
-        if then or now:
-            return then and now  # else something was written there since, or others removed the neighbour
-    return True

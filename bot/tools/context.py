@@ -15,6 +15,7 @@ from memory.blocks import Author, Block, BlockType, NewBlock, Permission
 from memory.database import Tx
 from memory.document import agent_writer
 from memory.errors import BlockChanged
+from memory.weave import not_back
 
 Operation: TypeAlias = Literal[
     "append",
@@ -128,7 +129,8 @@ class ContextTool:
                 return _edited(author, _set(tx, author, arguments))
             case "undo" | "redo":
                 step_back = block_history.undo if arguments.operation == "undo" else block_history.redo
-                return _edited(author, step_back(block_history.by_agent(tx, author, label), author.writer).block)
+                back = step_back(block_history.by_agent(tx, author, label), author.writer)
+                return _edited(author, back.block, untagged(not_back(back.plan.lost)))
             case "info":
                 block = blocks.find_block(tx, author.agent, label, author.scope)
                 return _used(block, description_of(tx, block))
@@ -209,9 +211,9 @@ def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             return _used(block, f"block {block.label} {'stays' if block.pinned else 'is no longer'} in your context")
 
 
-def _edited(author: Author, block: Block) -> Outcome:
+def _edited(author: Author, block: Block, more: str = "") -> Outcome:
     """What came of an edit; with the content where the model was shown it and the next prompt does not show it."""
-    done = f"block {block.label} is now at {size_of(block)}"
+    done = f"block {block.label} is now at {size_of(block)}{more}"
     if block.id not in author.shown or block.type is BlockType.CORE or block.pinned:
         return _used(block, done)
     return replace(_used(block, f"{done}; you see of it:\n{plain(block.shown)}"), shown={block.id: block.version})

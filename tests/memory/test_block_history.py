@@ -188,6 +188,42 @@ def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> No
         undo(by_agent(tx, author(), "notes"), AGENT)
 
 
+def test_what_was_undone_is_done_again_beside_what_others_wrote_there(tx: Tx) -> None:
+    block = made(tx, "Base\n")
+    append_block(tx, author(MIA), "notes", "Mia writes\n")
+    mias = by_agent(tx, author(MIA), "notes")
+    undo(mias, MIA)
+    append_block(tx, author(), "notes", "the agent writes")
+    done = redo(mias, MIA)
+    assert (content(tx), done.plan.lost) == ("Base\nMia writes\nthe agent writes", ())
+    blamed = [(each.text, each.change.seq) for each in past_of_block(tx, block.id).weave.blame() if each.change]
+    assert blamed[1:] == [("Mia writes\n", 2), ("the agent writes", 4)]
+    undo(mias, MIA)
+    assert content(tx) == "Base\nthe agent writes"
+    redo(mias, MIA)
+    revert(by_agent(tx, author(JOB), "notes"), past_of_block(tx, block.id), MIA, 1)
+    assert content(tx) == "Base\nthe agent writes"
+    undo(by_agent(tx, author(JOB), "notes"), JOB)
+    assert content(tx) == "Base\nMia writes\nthe agent writes"
+    with pytest.raises(Refused, match="nothing to do again"):
+        redo(mias, MIA)
+
+
+def test_what_cannot_be_done_again_is_told_with_its_words(tx: Tx) -> None:
+    made(tx, "Ana likes tea.\n")
+    replace_in_block(tx, author(), "notes", "tea", "coffee with milk")
+    edit = by_agent(tx, author(), "notes")
+    append_block(tx, author(), "notes", "Her cat is old.\n")
+    undo(edit, AGENT)
+    undo(edit, AGENT)
+    replace_in_block(tx, author(MIA), "notes", "tea", "juice")
+    done = redo(edit, AGENT)
+    assert (content(tx), done.plan.lost) == ("Ana likes juice.\nHer cat is old.\n", ("coffee with milk",))
+    with pytest.raises(Refused, match="nothing to do again here: others changed since what your change") as refused:
+        redo(edit, AGENT)
+    assert "not brought back, since others changed what is there: “coffee with milk”" in str(refused.value)
+
+
 ACTS = st.lists(st.tuples(st.sampled_from(["edit", "edit", "undo", "redo"]), st.text("ab", max_size=4)))
 
 

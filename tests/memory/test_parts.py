@@ -330,6 +330,26 @@ def test_an_older_change_is_undone_while_others_write_and_done_again() -> None:
             assert f"mood: {mood}\n" in redo(edit, AGENT).block.content
 
 
+def test_items_are_put_back_beside_what_others_put_there_meanwhile() -> None:
+    with blocks_store() as tx:
+        tasks(tx)
+        mine = by_agent(tx, author(), "notes")
+        add_item(tx, author(), "notes", "tasks", "walk")
+        undo(mine, AGENT)
+        add_item(tx, author(writer=PERSON), "notes", "tasks", "swim")
+        assert (redo(mine, AGENT).plan.lost, listed(tx)) == ((), ["walk", "swim"])
+        remove_item(tx, author(writer=PERSON), "notes", "tasks", 2)
+        add_item(tx, author(), "notes", "tasks", "run")
+        assert listed(tx) == ["walk", "run"]
+        undo(by_agent(tx, author(writer=PERSON), "notes"), PERSON)
+        assert listed(tx) == ["walk", "swim", "run"]
+        undo(mine, AGENT)
+        add_item(tx, author(writer=PERSON), "notes", "tasks", "read")
+        with pytest.raises(Refused, match="not brought back, since others changed what is there: “tasks: run”"):
+            redo(mine, AGENT)  # the list is full
+        assert listed(tx) == ["walk", "swim", "read"]
+
+
 def test_changes_of_several_writers_are_taken_back_together_and_the_rest_stays() -> None:
     with blocks_store() as tx:
         tasks(tx, "walk")

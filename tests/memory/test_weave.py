@@ -1,6 +1,6 @@
 """The weave against a plain model, one character at a time: what stood when, who wrote it, what can be taken back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -34,6 +34,10 @@ class Letter:
     born: int
     died: int = NEVER
 
+    @property
+    def stands(self) -> bool:
+        return self.died == NEVER
+
     def at(self, version: int) -> bool:
         return self.born <= version < self.died
 
@@ -44,26 +48,39 @@ class Model:
     def __init__(self, text: str, steps: list[Step]) -> None:
         self.letters = [Letter(char, 0) for char in text]
         for each in steps:
-            for splice in each.splices:
-                self._splice(splice, each.change.seq)
+            for removed, splice in zip((None, *each.splices), each.splices, strict=False):
+                exchange = removed and not removed.insert and removed.place == splice.place
+                self._splice(splice, each.change.seq, replaces=bool(exchange))
 
-    def _splice(self, splice: Splice, seq: int) -> None:
-        standing = [at for at, letter in enumerate(self.letters) if letter.died == NEVER]
-        for at in standing[splice.place : splice.place + splice.delete]:
-            self.letters[at].died = seq
-        at = standing[splice.place - 1] + 1 if splice.place else 0
+    def _splice(self, splice: Splice, seq: int, *, replaces: bool) -> None:
+        at = self._gap(splice.place, seq if replaces else 0)
+        for letter in [each for each in self.letters if each.stands][splice.place : splice.place + splice.delete]:
+            letter.died = seq
         self.letters[at:at] = [Letter(char, seq) for char in splice.insert]
+
+    def _gap(self, place: int, replaced: int) -> int:
+        """Behind what is gone at a place, but before what goes now, and what the next letters came in place of."""
+        standing = [at for at, letter in enumerate(self.letters) if letter.stands]
+        first = standing[place - 1] + 1 if place else 0
+        end = standing[place] if place < len(standing) else len(self.letters)
+        end = next((at for at in range(first, end) if replaced and self.letters[at].died == replaced), end)
+        came = {self.letters[end].born} if end < len(self.letters) else set[int]()
+        while end > first and self.letters[end - 1].died in came:
+            end -= 1
+            came.add(self.letters[end].born)
+        return end
 
     def text(self, version: int) -> str:
         return "".join(letter.text for letter in self.letters if letter.at(version))
 
-    def without(self, numbers: set[int]) -> tuple[str, str]:
+    def without(self, numbers: set[int], *, beside: bool = False) -> tuple[str, str]:
         """The text with those changes taken back, and the letters that could not come back, by the definition."""
         kept, lost = "", ""
         for at, letter in enumerate(self.letters):
             if letter.died in numbers and letter.born not in numbers:
                 sides = self.letters[:at][::-1], self.letters[at + 1 :]
-                if all(self._same(side, letter.died, numbers) for side in sides):
+                same = all(self._same(side, letter.died, numbers) for side in sides)
+                if same or (beside and self._only_written(sides, letter.died, numbers)):
                     kept += letter.text
                 else:
                     lost += letter.text
@@ -79,6 +96,18 @@ class Model:
             then, now = letter.at(died - 1), letter.died == NEVER
             if then or now:
                 return then and now
+        return True
+
+    def _only_written(self, sides: tuple[list[Letter], list[Letter]], died: int, numbers: set[int]) -> bool:
+        """Both neighbours stand, and between them others removed nothing that these changes wrote."""
+        for side in sides:
+            for letter in side:
+                if letter.born in numbers and not letter.stands and letter.died not in numbers:
+                    return False
+                if letter.born not in numbers and letter.died not in numbers and letter.at(died - 1):
+                    if not letter.stands:
+                        return False
+                    break
         return True
 
 
@@ -116,12 +145,14 @@ def test_every_version_is_the_models_and_can_be_gone_back_to(text: str, edits: l
 
 
 @settings(max_examples=500, deadline=None)
-@given(text=st.text("xyz", max_size=12), edits=EDITS, chosen=st.sets(st.integers(1, 8)))
-def test_taking_changes_back_is_what_the_definition_says(text: str, edits: list[list[Edit]], chosen: set[int]) -> None:
+@given(text=st.text("xyz", max_size=12), edits=EDITS, chosen=st.sets(st.integers(1, 8)), beside=st.booleans())
+def test_taking_changes_back_is_what_the_definition_says(
+    text: str, edits: list[list[Edit]], chosen: set[int], beside: bool
+) -> None:
     steps = steps_from(text, edits)
     weave, model = Weave(0, text, steps), Model(text, steps)
-    plan = weave.taken_back(chosen)
-    kept, lost = model.without(chosen)
+    plan = weave.taken_back(chosen, beside="" if beside else None)
+    kept, lost = model.without(chosen, beside=beside)
     assert after(plan, weave.text()) == kept
     assert "".join(plan.lost) == lost
     others = [each for each in model.letters if each.died == NEVER and each.born not in chosen]
@@ -196,7 +227,7 @@ def next_step(text: str, steps: list[Step], act: tuple[str, int, int, int], fres
             version = size % (len(steps) + 1)
             return gone_back(steps, writer, Note(Deed.ROLLBACK, version), weave.rolled_back(version))
         case "undo" if mine:
-            plan = weave.taken_back({mine[-1]})
+            plan = weave.taken_back({mine[-1]}, beside="\n")
             return gone_back(steps, writer, Note(Deed.UNDO, mine[-1]), plan)
         case "revert" if mine:
             plan, note = weave.taken_back(set(mine)), Note(Deed.REVERT, mine[0] - 1, writer)
@@ -216,7 +247,7 @@ ACTS = st.lists(
 
 
 @settings(max_examples=400, deadline=None)
-@given(text=st.sampled_from(["", "xyz", "one two"]), acts=ACTS)
+@given(text=st.sampled_from(["", "xyz", "one two", "one\ntwo\n"]), acts=ACTS)
 def test_what_came_back_is_its_first_writers_however_often_it_went(
     text: str, acts: list[tuple[str, int, int, int]]
 ) -> None:
@@ -236,6 +267,48 @@ def test_what_came_back_is_its_first_writers_however_often_it_went(
         theirs = {each.change.seq for each in steps if each.change.writer == writer}
         left = after(weave.taken_back(theirs), weave.text())
         assert not [char for char in left if first.get(char) in theirs]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.text("xy\n", max_size=12),
+    edits=EDITS,
+    meanwhile=st.lists(st.tuples(st.integers(0, 40), st.text("JOB", min_size=1, max_size=3)), max_size=6),
+    between=st.integers(0, 6),
+)
+def test_where_others_only_wrote_meanwhile_all_is_undone_and_done_again(
+    text: str, edits: list[list[Edit]], meanwhile: list[tuple[int, str]], between: int
+) -> None:
+    steps, others = [*steps_from(text, edits), step(len(edits) + 1, (0, len(text), "mine\n"))], list[str]()
+    if edits:
+        del steps[-1]  # the last of them is mine
+        steps[-1] = replace(steps[-1], change=replace(steps[-1].change, writer=MIA))
+    mine = len(steps)
+    before, wanted = played(text, steps[:-1]), played(text, steps)
+
+    def others_write(parts: list[tuple[int, str]]) -> None:
+        for place, new in parts:
+            at = place % (len(Weave(0, text, steps).text()) + 1)
+            steps.append(step(len(steps) + 1, (at, 0, new), writer=JOB))
+            others.extend(new)
+
+    def step_back(note: Note, expected: str) -> None:
+        plan = Weave(0, text, steps).taken_back({note.of}, beside="\n")
+        steps.append(gone_back(steps, MIA, note, plan))
+        now = Weave(0, text, steps).text()
+        assert (plan.lost, spelt(now, "JOB")) == ((), spelt(expected, ""))
+        assert sorted(char for char in now if char in "JOB") == sorted(others)
+
+    others_write(meanwhile[:between])
+    step_back(Note(Deed.UNDO, mine), before)
+    undone = len(steps)
+    others_write(meanwhile[between:])
+    step_back(Note(Deed.REDO, undone), wanted)
+
+
+def spelt(text: str, but: str) -> str:
+    """What stands there in one line, without some letters."""
+    return "".join(char for char in text if char not in f"{but}\n")
 
 
 # ---------------------------------------------------------------- by example
@@ -281,6 +354,54 @@ def test_what_others_wrote_into_the_place_is_not_torn_apart() -> None:
     plan = weave.taken_back({1})
     assert after(plan, weave.text()) == "Ana likes  with milk."
     assert plan.lost == ("tea",)
+
+
+@pytest.mark.parametrize(
+    ("text", "mine", "theirs", "wanted"),
+    [
+        ("Base\n", (5, 0, "owner\n"), (5, 0, "agent"), "Base\nowner\nagent"),
+        ("Base\n", (5, 0, "agent"), (5, 0, "owner\n"), "Base\nagent\nowner\n"),  # two lines stay two
+        ("Base", (4, 0, "\nowner"), (4, 0, "\nagent"), "Base\nowner\nagent"),
+        ("", (0, 0, "owner"), (0, 0, "agent"), "owner\nagent"),
+        ("tea.", (3, 0, " and cake"), (3, 0, " with milk"), "tea and cake with milk."),
+        ("tea.", (0, 3, "coffee"), (3, 0, " with milk"), "coffee with milk."),
+        ("tea.", (0, 3, "coffee"), (0, 0, "hot "), "hot coffee."),
+        ("one two three", (4, 4, ""), (4, 0, "or "), "one or three"),
+    ],
+)
+def test_what_is_done_again_stands_beside_what_others_wrote_there(
+    text: str, mine: Edit, theirs: Edit, wanted: str
+) -> None:
+    steps = [step(1, mine)]
+    undone = played(text, steps)
+    steps.append(gone_back(steps, MIA, Note(Deed.UNDO, 1), Weave(0, text, steps).taken_back({1})))
+    assert (played(text, steps), undone != text) == (text, True)
+    steps.append(step(3, theirs, writer=JOB))
+    plan = Weave(0, text, steps).taken_back({2}, beside="\n")
+    steps.append(gone_back(steps, MIA, Note(Deed.REDO, 2), plan))
+    again = Weave(0, text, steps)
+    assert (again.text(), plan.lost) == (wanted, ())
+    blamed = {char: piece.change.seq for piece in again.blame() if piece.change for char in piece.text}
+    own = set(mine[2]) - set(text + theirs[2] + "\n")
+    assert {blamed[char] for char in own} <= {1}
+    assert not own & set(after(again.taken_back({1}), wanted))
+    assert spelt(after(again.taken_back({1, 2, 4}, beside=""), wanted), "") == spelt(played(text, [steps[2]]), "")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "wanted"),
+    [((0, 3, "cocoa"), "cocoa or water"), ((0, 6, "so"), "so water"), ((3, 3, ""), "tea water")],
+)
+def test_what_others_wrote_over_does_not_come_back(theirs: Edit, wanted: str) -> None:
+    """An exchange of the word, of it with its neighbour, or the neighbour that went."""
+    text, steps = "tea or water", [step(1, (0, 3, "coffee"))]
+    steps.append(gone_back(steps, MIA, Note(Deed.UNDO, 1), Weave(0, text, steps).taken_back({1})))
+    steps.append(step(3, theirs, writer=JOB))
+    weave = Weave(0, text, steps)
+    plan = weave.taken_back({2}, beside="\n")
+    assert plan.lost == ("coffee",)
+    assert "coffee" not in after(plan, weave.text())
+    assert weave.text() == wanted
 
 
 def test_what_others_removed_already_is_told() -> None:
