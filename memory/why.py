@@ -173,7 +173,7 @@ def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
         speaker=source.speaker if source else "",
         place=inbox.place(rows, source.place) if source else None,
         external_id=(source.external_id or "") if source else "",
-        label=entry.label or "",
+        label=archival.shown_name(entry.label, ""),
     )
 
 

@@ -102,7 +102,7 @@ def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
     """Let those of an audience know an entry too; gives it as it is known there. Raises as `require_widening_entry`."""
     require_widening_entry(tx, hand, entry, to)
     made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
-    words = f"let more people know the entry {entry.label or entry.id}"
+    words = f"let more people know the entry {archival.shown_name(entry.label, entry.id)}"
     details = {"entry": entry.id, "change": "widen"}
     event = NewEvent(Kind.NOTABLE, words, entry.audience, hand.trust, person=hand.person, details=details)
     activity.note(tx, event, hand.now)
@@ -115,7 +115,7 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     Raises Refused with the reason: the words are not theirs alone, the audience is no wider one, or it has an entry of
     that label.
     """
-    what = f"entry {entry.label or entry.id}"
+    what = f"entry {archival.shown_name(entry.label, entry.id)}"
     if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
         raise Refused(refused)
     if not archival.stands(rows, entry.id):

@@ -10,6 +10,7 @@ from bot.cli.printing import print_data, print_found, print_lines, print_rows, r
 from bot.config import Config
 from bot.desks.archive import added_text
 from bot.desks.remembering_text import widened_text
+from memory.archival import shown_name
 
 AgentName = Annotated[str, typer.Option("--agent", help="Whose; without it every agent's.")]
 Keeper = Annotated[str, typer.Option("--agent", help="Who keeps it; without it the agent you talked to last.")]
@@ -109,7 +110,7 @@ async def _listed(config: Config, arguments: dict[str, Any], *, as_json: bool) -
         print_data(found)
         return
     whole = "The whole of an entry: carina archival show ENTRY"
-    rows = [{name: entry[name] for name in _LISTED} for entry in found]
+    rows = [{name: entry[name] for name in _LISTED} | {"label": shown_name(entry["label"], "")} for entry in found]
     print_rows(rows, empty="Nothing is stored.", brief=("text",), whole=whole)
 
 
@@ -119,7 +120,7 @@ async def _entry(config: Config, arguments: dict[str, Any], *, as_json: bool) ->
         print_data(found)
         return
     for entry in found:
-        print_lines([*record_lines({**entry, "text": ""}), "", entry["text"]])
+        print_lines([*record_lines({**entry, "label": shown_name(entry["label"], ""), "text": ""}), "", entry["text"]])
 
 
 async def _added(config: Config, arguments: dict[str, Any], *, as_json: bool) -> None:

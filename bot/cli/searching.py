@@ -10,6 +10,7 @@ from bot.cli.people import Administer, Json
 from bot.cli.printing import print_data, print_lines, print_rows
 from bot.config import Config
 from bot.desks.searching import words_alone_text
+from memory.archival import shown_name
 from memory.search import Domain
 
 _TEXTS = ("text", "why", "before", "after")
@@ -75,4 +76,6 @@ async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool)
 def _shown(hit: dict[str, Any]) -> dict[str, Any]:
     """A hit for people: why it was found as words, and what was said beside it as lines."""
     beside = {name: f"{said['by']}: {said['text']}" if (said := hit[name]) else "" for name in ("before", "after")}
-    return {name: hit[name] for name in ("kind", "id", "label", "text", "by", "audience", "when", "why")} | beside
+    label = shown_name(hit["label"], "") if hit["kind"] == "entry" else hit["label"]
+    names = ("kind", "id", "label", "text", "by", "audience", "when", "why")
+    return {name: hit[name] for name in names} | {"label": label} | beside

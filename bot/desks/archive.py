@@ -224,7 +224,7 @@ class Archive:
 def _widened(rows: Rows, entry: Entry, to: Audience, scope: Scope, *, done: bool) -> dict[str, Any]:
     """Which text is, or would be, made known to whom."""
     return {
-        "entry": entry.label or entry.id,
+        "entry": archival.shown_name(entry.label, entry.id),
         "from": where(rows, entry.audience, scope),
         "to": where(rows, to, scope),
         "audience": str(to),
@@ -250,7 +250,7 @@ def added_text(data: Mapping[str, Any]) -> str:
     """Who keeps what was added under which name, and what of the request was not taken on."""
     again = " It was known already and is stronger now." if data["already"] else ""
     left = f" It did not take on {'; nor '.join(data['not_taken'])}." if data["not_taken"] else ""
-    return f"Kept as `{data['label'] or data['id']}` by {data['agent']}.{again}{left}"
+    return f"Kept as `{archival.shown_name(data['label'], data['id'])}` by {data['agent']}.{again}{left}"
 
 
 def entry_data(entry: Entry, names: Mapping[AgentId, str]) -> dict[str, Any]:
@@ -312,6 +312,8 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
         with contextlib.suppress(EntryNotFound):
             entry = archival.read(rows, of.id, label, scope)
             found[entry.id] = of, entry
+            if entry.id == label:
+                return entry
     if not found:
         raise UserError(
             f"No archival entry {label!r} can be seen from here; the list of entries shows those that can be."

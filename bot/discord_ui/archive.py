@@ -17,7 +17,7 @@ from bot.discord_ui.answering import Interaction, Suggest, answer, defer, sugges
 from bot.discord_ui.asking import approver_of, asker_of, scope_here
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.discord_ui.searching import how_searched
-from memory.archival import Entry
+from memory.archival import Entry, shown_name
 from memory.audience import Scope
 from memory.search import Hit
 from sources.discord.hearing import trust_of
@@ -56,7 +56,7 @@ def install_archive(tree: Tree, archive: Archive, searching: Searching, settings
 def _list(archive: Archive, settings: DiscordSettings) -> Command:
     async def words(asker: Asker, limit: int) -> str:
         lines = [_line(entry) for entry in await archive.latest(asker, limit=limit)]
-        return "\n".join(f"- {line}" for line in lines) or "Nothing is stored that you may know here."
+        return "\n".join(f"- {_escape(line)}" for line in lines) or "Nothing is stored that you may know here."
 
     @app_commands.command(name="list", description="The newest entries that you may know here")
     @app_commands.describe(limit="How many")
@@ -90,14 +90,14 @@ def _search(searching: Searching, settings: DiscordSettings) -> Command:
 
 def hit_line(hit: Hit) -> str:
     """An entry that was found, by what it is shown and deleted with."""
-    return f"{hit.label or hit.id}: {_escape(one_line(hit.text, 200))}"
+    return _escape(f"{shown_name(hit.label, hit.id)}: {one_line(hit.text, 200)}")
 
 
 def _show(archive: Archive, settings: DiscordSettings) -> Command:
     async def words(asker: Asker, label: str) -> str:
         entry = await archive.show(asker, label)
         stored = discord.utils.format_dt(entry.created_at)
-        return f"`{entry.label or entry.id}`, stored {stored}\n{_escape(whole_text(entry))}"
+        return f"`{shown_name(entry.label, entry.id)}`, stored {stored}\n{_escape(whole_text(entry))}"
 
     @app_commands.command(name="show", description="One entry in full")
     @app_commands.describe(entry="Its label or id")
@@ -197,7 +197,7 @@ def _context(archive: Archive, settings: DiscordSettings) -> Command:
 
 
 def _line(entry: Entry) -> str:
-    return f"{entry.label or entry.id}: {one_line(entry.content, 200)}"
+    return f"{shown_name(entry.label, entry.id)}: {one_line(entry.content, 200)}"
 
 
 def _escape(text: str) -> str:

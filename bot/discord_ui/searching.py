@@ -9,6 +9,7 @@ from bot.desks.searching import ROLES, Searching, Wanted, words_alone_text
 from bot.discord_ui.answering import Interaction, answer, defer, suggests, suggests_names
 from bot.discord_ui.asking import asker_of
 from bot.tools.found import nothing_searched, why_found
+from memory.archival import shown_name
 from memory.messages import Message
 from memory.search import Domain, Hit, Results
 from sources.discord.settings import DiscordSettings
@@ -117,8 +118,9 @@ def results_text(results: Results) -> str:
 
 def _quoted(hit: Hit) -> str:
     """A hit as a quotation, with the name by which it is looked at."""
-    name = f" `{hit.label}`" if hit.label else ""
-    by = f" by {hit.speaker}" if hit.speaker else ""
+    label = shown_name(hit.label, hit.id) if hit.label and hit.kind == "entry" else hit.label
+    name = f" `{one_line(label).replace('`', '')}`" if label else ""
+    by = f" by {discord.utils.escape_markdown(one_line(hit.speaker))}" if hit.speaker else ""
     text = discord.utils.escape_markdown(" ".join(hit.text[:_SHOWN].split()))
     why = f"; {discord.utils.escape_markdown(words)}" if (words := why_found(hit)) else ""
     beside = [_beside(word, said) for word, said in (("before", hit.before), ("after", hit.after)) if said]

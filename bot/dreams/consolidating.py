@@ -9,7 +9,7 @@ from bot.dreams.drafting import Draft, Question, in_order, put
 from bot.dreams.prompts import entries_text
 from memory.agents import Agent
 from memory.amounts import many
-from memory.archival import Entry, is_category
+from memory.archival import Entry, is_category, is_tag
 from memory.dreams import Choice, Mark, Merge, Part, Pass, Refine, Retire, invented, kin_of, lost, same_words
 from memory.dreams.plan import OWN_KINDS
 from memory.ids import EntryId
@@ -40,7 +40,7 @@ def _merged_by_rule(entries: Sequence[Entry]) -> Merge:
 
 
 def _tags(entries: Sequence[Entry]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(tag for entry in entries for tag in entry.tags))
+    return tuple(dict.fromkeys(tag for entry in entries for tag in entry.tags if is_tag(tag)))
 
 
 # ------------------------------------------------------------------------------------------------------- by judgement
@@ -100,7 +100,7 @@ def judged(text: str, short: dict[str, Entry], draft: Draft) -> None:
         draft.items += [Retire(Pass.CONSOLIDATION, entry) for entry in noise]
     for each in answer.refine:
         entry = short[each.id]
-        category, tags = _category(each.category, [entry]), _clean(each.tags) or entry.tags
+        category, tags = _category(each.category, [entry]), _clean(each.tags) or _tags([entry])
         if (category, tags) != (entry.category, entry.tags):
             draft.items.append(Refine(Pass.CONSOLIDATION, entry, category, tags))
 
@@ -127,4 +127,4 @@ def _category(wanted: str, sources: Sequence[Entry]) -> str:
 
 
 def _clean(tags: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(tag.strip() for tag in tags if 0 < len(tag.strip()) <= 50))
+    return tuple(dict.fromkeys(tag.strip() for tag in tags if is_tag(tag.strip())))

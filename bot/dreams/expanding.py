@@ -153,7 +153,7 @@ def _made(tx: Tx, saved: _Saved, wish: Focused, now: datetime) -> bool:
         wish.content,
         archival.origin_of(entry),
         category=_category(wish.category, entry),
-        tags=tuple(wish.tags),
+        tags=tuple(tag.strip() for tag in wish.tags if archival.is_tag(tag.strip())),
         metadata={"source": "expanded"},
         importance=min(wish.importance, max(entry.importance, _MOST_IMPORTANT)),
     )

@@ -35,7 +35,8 @@ class RecallArguments(Arguments):
     content: str = Field(default="", description="insert, save, append: the text to keep, in full sentences")
     label: str = Field(
         default="",
-        description="a name of your own for an entry (insert, save), or the name or id of one (append, read, delete); "
+        description="a name of your own for an entry (insert, save), one line of plain words, or the name or id of one "
+        "(append, read, delete); "
         "read without it lists the newest entries",
     )
     category: str = Field(default="", description="insert: where it belongs, such as people/health; query: only there")

@@ -12,6 +12,8 @@ from memory.archival.entries import (
     Origin,
     checked_content,
     is_category,
+    is_tag,
+    shown_name,
     to_entry,
 )
 from memory.archival.expanding import derive, origin_of
@@ -71,6 +73,7 @@ __all__ = [
     "insert",
     "is_category",
     "is_of_upkeep",
+    "is_tag",
     "latest",
     "made_of",
     "not_taken",
@@ -85,6 +88,7 @@ __all__ = [
     "restore",
     "retire",
     "seen_of_others",
+    "shown_name",
     "standing",
     "stands",
     "store",

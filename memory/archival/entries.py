@@ -22,6 +22,9 @@ PASSAGE = 2_000
 """Characters in one passage of a long entry."""
 
 _MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
+# They stand in lists, which a line break would forge, and on platforms that read markup; joiners belong to emoji.
+_PLAIN = regex.compile(r"(?V1)[[^<>\[\]`\p{C}\p{Zl}\p{Zp}]\u200c\u200d]*")
+_ID = regex.compile(r"\s*ent_[0-9a-hjkmnp-tv-z]{10,}(?:\.\d+)?\s*", regex.IGNORECASE)
 _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
 
 
@@ -116,9 +119,7 @@ def checked(new: NewEntry) -> NewEntry:
         raise Refused(
             f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - and _"
         )
-    label = None if new.label is None else _written(new.label, "the label").strip()
-    if label is not None and not 0 < len(label) <= _MAX_LABEL:
-        raise Refused(f"a label has 1 to {_MAX_LABEL} characters, this one {len(label)}")
+    label = None if new.label is None else _checked_label(new.label)
     for named, value in new.metadata.items():
         _written(f"{named}{value}", "metadata")
     return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
@@ -148,10 +149,45 @@ def _written(text: str, what: str) -> str:
     return text
 
 
+def _checked_label(given: str) -> str:
+    label = _written(given, "the label").strip()
+    if not 0 < len(label) <= _MAX_LABEL:
+        raise Refused(f"a label has 1 to {_MAX_LABEL} characters, this one {len(label)}")
+    if not _PLAIN.fullmatch(label):
+        raise Refused(
+            f"a label is one line without < > [ ] ` and without marks that cannot be seen, not {label!r}: "
+            "write it in plain words"
+        )
+    if is_id(label):
+        raise Refused(f"{label!r} has the form of an entry's id and is no label: write it in plain words")
+    return label
+
+
+def is_id(text: str) -> bool:
+    """Whether a text has the form of the id of an entry or passage, and so cannot name an entry otherwise."""
+    return _ID.fullmatch(text) is not None
+
+
+def shown_name(label: str | None, identifier: str) -> str:
+    """What an entry is shown and named by: its label, or its id where it has none, or an old one that could pass for
+    another line, for markup or for an id."""
+    return label if label and _PLAIN.fullmatch(label) and not is_id(label) else identifier
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text can be a tag of an entry as it is."""
+    return 0 < len(text) <= _MAX_TAG and text == text.strip() and _PLAIN.fullmatch(text) is not None
+
+
 def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
     tags = tuple(dict.fromkeys(_written(tag, "a tag").strip() for tag in given))
     if len(tags) > MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
         raise Refused(f"an entry has at most {MAX_TAGS} tags of 1 to {_MAX_TAG} characters each")
+    if unfit := next((tag for tag in tags if not is_tag(tag)), None):
+        raise Refused(
+            f"a tag is one line without < > [ ] ` and without marks that cannot be seen, not {unfit!r}: "
+            "write it in plain words"
+        )
     return tags
 
 

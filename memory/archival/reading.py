@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 
-from memory.archival.entries import Entry, to_entry
+from memory.archival.entries import Entry, is_id, to_entry
 from memory.audience import Scope
 from memory.clock import to_text
 from memory.database import Rows
@@ -22,14 +22,14 @@ BY_LABEL = (  # one for each audience, which the index of labels has
 def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     """The agent's entry of that id or label; of several labels the one of the scope's own audience, then the newest.
 
-    The id of a passage gives the whole entry, that of one that was merged what it became. Raises `EntryNotFound` when
-    the scope may use none.
+    What has the form of an id is taken for one, not for a label. The id of a passage gives the whole entry, that of
+    one that was merged what it became. Raises `EntryNotFound` when the scope may use none.
     """
     condition, parameters = scope.sql("audience")
     by_id, by_label = BY_ID.format(condition), BY_LABEL.format(condition)
-    row = rows.one(by_id, (label_or_id, agent, *parameters)) or rows.one(
-        by_label, (agent, label_or_id, *parameters, scope.audience)
-    )
+    row = rows.one(by_id, (label_or_id, agent, *parameters))
+    if row is None and not is_id(label_or_id):
+        row = rows.one(by_label, (agent, label_or_id, *parameters, scope.audience))
     if row is None:
         raise EntryNotFound(f"no archival entry {label_or_id!r} can be seen from here")
     if row["parent_entry_id"] is not None:

@@ -198,7 +198,7 @@ async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already
         entry("Ann works at Red Bakery"),
         entry("Ann's cat is 12"),
         entry(f"{NOTE}!"),
-        entry("Ann has a cat", importance=1, category="anti-patterns/cats"),
+        entry("Ann has a cat", importance=1, category="anti-patterns/cats", tags=["pet ", "<@1>", "a\nb"]),
         entry("Ann has a job", category="not a category"),
         {"content": ""},
         "Ann",
@@ -208,6 +208,7 @@ async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already
         await g.run()
         assert await g.standing() == [NOTE, "Ann has a cat", "Ann has a job"]
         made = (await g.entries())[1:]
+        assert made[0].tags == ("pet",)
         assert [(each.category, each.importance) for each in made] == [("people", 0.7), ("people", 0.5)]
         assert "2 entries made; 3 left" in (await g.job()).last_detail
 

@@ -213,8 +213,35 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
     public = put(tx, "public", PUBLIC, label="pets")
     assert archival.read(tx, STAR, "pets", Scope(GUILD)) == own
     assert archival.read(tx, STAR, "pets", Scope(ANNS)) == public
-    named_like = put(tx, "a trap", label=own.id)
-    assert archival.read(tx, STAR, own.id, Scope(GUILD)) == own != named_like
+
+
+def test_an_id_names_no_entry_that_was_given_it_as_a_label_when_that_was_possible(tx: Tx) -> None:
+    own, trap = put(tx, "guild's"), put(tx, "a trap")
+    tx.run("UPDATE archival_entries SET label = ? WHERE id = ?", (own.id, trap.id))
+    assert archival.delete(tx, STAR, own.id, Scope(GUILD)).entry == own
+    for again in (own.id, own.id.upper(), f" {own.id}.1"):
+        with pytest.raises(EntryNotFound):
+            archival.delete(tx, STAR, again, Scope(GUILD))
+    assert archival.read(tx, STAR, trap.id, Scope(GUILD)).content == "a trap"
+
+
+@pytest.mark.parametrize("label", ["ENT doctor", "ent_appointment", "trip: Rome", "coffee_order #2", "👩‍🚀", "می‌خواهم"])
+def test_plain_words_are_a_label_and_a_tag(tx: Tx, label: str) -> None:
+    entry = archival.insert(tx, STAR, replace(BOLT, label=label, tags=(label,)), NOON)
+    assert (entry.label, entry.tags) == (label, (label,))
+    assert archival.read(tx, STAR, label, Scope(GUILD)) == entry
+    assert archival.shown_name(label, entry.id) == label
+
+
+@pytest.mark.parametrize(
+    "words", ["a\n- b", "a\tb", "<@1>", "[a](http://e)", "</quoted>", "`a`", "a\u202eb", "a\u2028b"]
+)
+def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(tx: Tx, words: str) -> None:
+    for change in ({"label": words}, {"tags": ("fine", words)}):
+        with pytest.raises(Refused, match=r"one line without < > .*: write it in plain words") as error:
+            archival.insert(tx, STAR, replace(BOLT, **change), NOON)
+        assert repr(words) in str(error.value)
+    assert archival.shown_name(words, "ent_1") == "ent_1"
 
 
 @pytest.mark.parametrize(
@@ -230,6 +257,8 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
         ({"content": "x" * (archival.MAX_CONTENT + 1)}, "30000 characters, this would be 30001"),
         ({"label": " "}, "label"),
         ({"label": "x" * 201}, "label"),
+        ({"label": "ent_6yjqmpqm0000"}, "has the form of an entry's id and is no label"),
+        ({"label": " ENT_6yjqmpqm0000.2 "}, "has the form of an entry's id and is no label"),
         ({"category": "a//b"}, "category"),
         ({"category": "/a"}, "category"),
         ({"category": "a b"}, "category"),
