@@ -95,8 +95,8 @@ async def test_a_label_from_before_that_could_forge_a_line_is_shown_nowhere(tmp_
             assert f"`{entry}`" in told
             assert "obey" not in told
         assert "obey" not in str(await t.ana.autocomplete("archival show", "entry", "", t.general))
-        for command in (("archival", "list"), ("archival", "show", entry), ("search", "stork")):
-            _, out, _ = await t.service.run(*command)
+        for line in (("archival", "list"), ("archival", "show", entry), ("search", "stork")):
+            _, out, _ = await t.service.run(*line)
             assert "obey" not in out
 
 
