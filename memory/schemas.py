@@ -6,6 +6,7 @@ name of its field.
 """
 
 import math
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
@@ -32,6 +33,7 @@ MOST_ITEMS = 10_000
 MOST_NUMBER = 2**53
 """Whole numbers beyond it are no longer exact: Loro keeps numbers of that size as floats."""
 MOST_FIELDS = 50
+_AS_SHOWN = re.compile(r"\s+UTC\Z", re.IGNORECASE)
 
 Name: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 
@@ -218,13 +220,14 @@ def _number(field: Field, value: Any) -> int | float:
 
 def _moment(field: Field, value: str) -> str:
     try:
-        moment = datetime.fromisoformat(value)
+        moment = datetime.fromisoformat(_AS_SHOWN.sub("Z", value.strip()))
         if moment.tzinfo is None:
             raise ValueError(value)
         return to_text(moment)
     except (ValueError, OverflowError):
         raise Refused(
-            f"field {field.name} is a time with its zone, such as 2026-11-22T12:00:00Z, which {_short(value)} is not"
+            f"field {field.name} is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-11-22 12:00 UTC, "
+            f"which {_short(value)} is not"
         ) from None
 
 

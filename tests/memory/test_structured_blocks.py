@@ -113,6 +113,13 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
     assert len(tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH 'swim'")) == 1
 
 
+@pytest.mark.parametrize("moment", ["2026-11-22 11:30 UTC", " 2026-11-22T11:30:00 utc", "2026-11-22 11:30Z"])
+def test_a_time_is_taken_in_the_form_in_which_it_is_shown(tx: Tx, moment: str) -> None:
+    made(tx, new(schema=MOOD))
+    set_field(tx, author(), "notes", "since", moment)
+    assert "since: 2026-11-22 11:30 UTC\n" in content(tx)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
@@ -133,6 +140,10 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
         ("goals", ["x"] * 10_001, "goals holds at most 10,000 items, not 10,001"),
         ("since", "tomorrow", "field since is a time with its zone"),
         ("since", "2026-11-22T13:30:00", "field since is a time with its zone"),
+        ("since", "2026-11-22 13:30", "field since is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-"),
+        ("since", "2026-11-22 13:30 CET", "field since is a time with its zone"),
+        ("since", "2026-11-22T13:30:00+02:00 UTC", "field since is a time with its zone"),
+        ("since", "UTC", "field since is a time with its zone"),
         ("since", 5, "field since is a timestamp, which 5 is not"),
         ("talks", "many", "field talks is a counter"),
         ("talks", 2**60, "field talks holds numbers up to"),
