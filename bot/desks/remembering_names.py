@@ -91,12 +91,20 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     found = found or [each for each in every if each.block.label.casefold() == wanted]
     found = found or [each for each in every if f"{each.agent}/{each.block.label}".casefold() == wanted]
     found = found or [each for each in every if f"{each.block.owner}/{each.block.label}".casefold() == wanted]
+    found = found or [each for each in every if wanted in _in_full(each, where(rows, each.block.audience, scope))]
     if len(found) == 1:
         return found[0]
     there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"
     if found:
         raise UserError(f"Several blocks are called {name!r}; say which: {there}.")
     raise UserError(f"There is no block {name[:80]!r} that can be seen from here; there are: {there}.")
+
+
+def _in_full(named: Named, place: str) -> set[str]:
+    """Names that say where a block belongs, also where nothing else is called so."""
+    label = named.block.label
+    whole = (f"{label} in {place}", f"{named.agent}/{label} in {place}", f"{named.block.owner}/{label} in {place}")
+    return {each.casefold() for each in whole}
 
 
 def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from bot.policy import Approver, People
 from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import OWNER, PUBLIC, Scope, Trust
-from memory.blocks import Author, NewBlock
+from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.changes import SYSTEM, agent_writer, job_writer, person_writer
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
@@ -251,3 +251,28 @@ async def test_a_block_that_is_one_list_opens_with_an_item_on_each_line_and_is_w
         assert (row["text"], row["version"]) == ("a\nb", 1)
         done = await remembering.edit(ASKING, "notes", "A\nb", row["version"])
     assert (done["text"], done["merged"]) == ("1. A\n2. b\n3. c\n4. c\n", True)
+
+
+async def test_a_name_that_says_more_than_it_needs_to_is_understood(tmp_path: Path) -> None:
+    def setup(tx: Tx) -> None:
+        everybodys = NewBlock(AgentId(CONSTELLATION_OWNER), "board", "Board.", PUBLIC, Trust.AGENT, content="told")
+        for new in (
+            everybodys,
+            replace(everybodys, audience=OWNER, content="kept"),
+            NewBlock(STAR, "notes", "Notes.", PUBLIC, Trust.AGENT, content="mine"),
+        ):
+            blocks.create_block(tx, new, SYSTEM, NOON)
+
+    async with interrupted(tmp_path, setup, lambda _tx: None) as remembering:
+        for name, text in (
+            ("board in all places", "told"),
+            ("everybody/board in all places", "told"),
+            ("_constellation_/Board in the owner's places", "kept"),
+            ("notes", "mine"),
+            ("notes in all places", "mine"),
+            ("Star/notes in All places", "mine"),
+        ):
+            assert (await remembering.show(ASKING, name))["text"] == text, name
+        for name in ("notes in the owner's places", "Moon/notes in all places"):
+            with pytest.raises(UserError, match="There is no block"):
+                await remembering.show(ASKING, name)
