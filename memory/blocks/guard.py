@@ -1,12 +1,14 @@
 """What every change of a block passes: the right, the yes that it may take, and the limit of characters."""
 
+from dataclasses import replace
+
 from memory.audience import Trust
 from memory.blocks.records import Author, Block, BlockType
 from memory.blocks.rights import Decision, Operation, Permission, decide
 from memory.database import Rows
 from memory.document import SYSTEM
 from memory.errors import BlockRefused, BlockTooLong
-from memory.requests import Kind, Need, require
+from memory.requests import Kind, Need, Permit, require
 
 
 def decision_for(block: Block, author: Author, operation: Operation) -> Decision:
@@ -26,18 +28,30 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
 def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, decision: Decision) -> None:
     """What the block's permission asks for; and core blocks that others read are not written for just anybody.
 
-    Raises ApprovalNeeded for the block as it is now: a yes to an older version is none.
+    Raises ApprovalNeeded for the block as it is now: a yes to an older version is none, and the reason says so.
     """
     trusted = author.trust >= Trust.APPROVED or block.type is not BlockType.CORE or block.audience.startswith("person:")
     if decision is Decision.ALLOW and trusted:
         return
     why = "is always in context, and a stranger's words would change it" if not trusted else f"is {block.access}"
     row = rows.one("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
+    following = int(row["next_seq"]) if row is not None else 0
     # Not the id: a block that is made from its template by this very edit has another one next time.
-    version = f"{block.audience} {row['next_seq'] if row is not None else 0}"
+    version = f"{block.audience} {following}"
     asks = block.about if decision is Decision.ASK_HUMAN else None
-    reason = f"block {block.address} {why}: {operation}"
-    require(Need(Kind.EDIT, f"{block.owner}/{block.label}", reason, version=version, asks=asks), author.permit)
+    need = Need(Kind.EDIT, f"{block.owner}/{block.label}", "", version=version, asks=asks)
+    again = _why_again(need, block.audience, following, author.permit)
+    require(replace(need, reason=f"block {block.address} {why}: {operation}{again}"), author.permit)
+
+
+def _why_again(need: Need, audience: str, following: int, permit: Permit | None) -> str:
+    """Words for who said yes already, to an older version of that very block."""
+    told = (version for kind, subject, version in permit.covers if (kind, subject) == need.mark[:2]) if permit else ()
+    seen = [int(number) for where, _, number in (each.rpartition(" ") for each in told) if where == audience]
+    older = [number for number in seen if number < following]
+    if not older:
+        return ""
+    return f"; asked again, since the block changed meanwhile (version {max(older) - 1} then, {following - 1} now)"
 
 
 def require_fits(name: str, limit: int, before: int, after: int) -> None:

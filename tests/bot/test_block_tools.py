@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from bot.models.base import Answer, Call, Request
@@ -11,7 +12,7 @@ from memory import blocks
 from memory.audience import Scope, Trust
 from memory.block_shares import share_block, unshare_block
 from memory.blocks import Author, NewBlock, Permission
-from memory.changes import person_writer
+from memory.changes import SYSTEM, person_writer
 from memory.database import Tx
 from memory.requests import Verdict
 from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, direct, results, said, says
@@ -352,6 +353,33 @@ async def test_an_approved_edit_is_about_what_was_shown_when_it_was_asked_for(tm
         )
         (asked,) = await service.column("SELECT id FROM permission_requests")
         await service.approvals.answer(asked, Approver(OLGA.id), Verdict.ONCE)
+        await service.settled()
+        now = await contents(service)
+    assert now["list"] == "- ham\n- milk\n- salt\n"
+
+
+async def test_who_is_asked_again_is_told_that_the_block_changed_meanwhile(tmp_path: Path) -> None:
+    toml = GROCERIES.replace('label = "list"\n', 'label = "list"\npermission = "partner"\n', 1)
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        edit = call("context", operation="edit_range", label="list", first_line=2, last_line=2)
+        service.model.replies.extend([says("", edit), says("I asked."), says("I asked again."), says("Done.")])
+        await service.heard(said("go on", 1, HALL, ANN))
+
+        def meanwhile(tx: Tx, owner: Author) -> None:
+            blocks.write_block(tx, replace(owner, writer=SYSTEM), "list", "- ham\n- milk\n- eggs\n- salt\n")
+
+        await by_owner(service, meanwhile)
+        (asked,) = await service.column("SELECT id FROM permission_requests WHERE status = 'waiting'")
+        await service.approvals.answer(asked, Approver(OLGA.id), Verdict.ONCE)
+        await service.settled()
+        (again,) = await service.column("SELECT id FROM permission_requests WHERE status = 'waiting'")
+        first, second = (post.text for post in service.platform.posts if "asks for your yes" in post.text)
+        why = "block list is partner: overwrite; asked again, since the block changed meanwhile (version 1 then, 2 now)"
+        assert "asked again" not in first
+        assert why in second
+        assert why in results(service.model.requests[-1])[-1][0]
+        assert why in await service.column("SELECT reason FROM permission_requests WHERE status = 'waiting'")
+        await service.approvals.answer(again, Approver(OLGA.id), Verdict.ONCE)
         await service.settled()
         now = await contents(service)
     assert now["list"] == "- ham\n- milk\n- salt\n"

@@ -100,8 +100,11 @@ def test_what_needs_a_yes_is_done_with_one_for_the_block_as_it_is(tx: Tx, permis
         append_block(tx, author(), "notes", "x")
     permit = Permit(frozenset({asked.value.need.mark}))
     assert append_block(tx, replace(author(), permit=permit), "notes", "x").content == "x"
-    with pytest.raises(ApprovalNeeded):  # it has changed since
+    assert "asked again" not in asked.value.need.reason
+    with pytest.raises(ApprovalNeeded) as again:
         append_block(tx, replace(author(), permit=permit), "notes", "x")
+    why = "; asked again, since the block changed meanwhile (version 0 then, 1 now)"
+    assert again.value.need.reason == f"{asked.value.need.reason}{why}"
 
 
 @pytest.mark.parametrize(
