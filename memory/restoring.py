@@ -46,7 +46,8 @@ def same_words(dead: Sequence[str], new: Sequence[str]) -> list[Tie]:
     old, came = _words(dead), _words(new)
     if len(old) * len(came) > _MOST_PAIRS:
         return []
-    matched = SequenceMatcher(None, [word for word, _ in old], [word for word, _ in came], autojunk=False)
+    words, again = [word for word, _ in old], [word for word, _ in came]
+    matched = SequenceMatcher(lambda word: not _LETTER.search(word), words, again, autojunk=False)
     return [
         Tie(old[block.a + at][1], came[block.b + at][1], len(came[block.b + at][0]))
         for block in matched.get_matching_blocks()

@@ -34,12 +34,13 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
-from memory.changes import Deed
+from memory.changes import Deed, Writer
 from memory.database import Tx
 from memory.document import SYSTEM, job_writer, person_writer
 from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import PersonId, TurnId
 from memory.requests import ApprovalNeeded
+from memory.warm_blocks import WarmBlocks
 from tests.memory.test_past import ADA, BLOCK_SPEC, GUILD, NOW, SMALL, WRITERS, author, database
 
 AGENT, MIA, JOB = WRITERS
@@ -207,6 +208,45 @@ def test_what_was_undone_is_done_again_beside_what_others_wrote_there(tx: Tx) ->
     assert content(tx) == "Base\nMia writes\nthe agent writes"
     with pytest.raises(Refused, match="nothing to do again"):
         redo(mias, MIA)
+
+
+Place = tuple[int, int, int]
+PLACES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 4), st.integers(0, 3)), max_size=6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(before=PLACES, mine=st.tuples(st.integers(0, 50), st.integers(0, 4), st.integers(1, 3)), meanwhile=PLACES)
+def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place, meanwhile: list[Place]) -> None:
+    """Over restarts: all comes back, still its first writer's, and all that others added stays."""
+    policy = replace(SMALL, limits=replace(SMALL.limits, changes=500))
+    with database() as tx:
+        block, marks = made(tx, "ab\n"), iter(range(0x4E00, 0x9FFF))  # each written character is another one
+
+        def edited(edit: Place, writer: Writer = AGENT) -> str:
+            place, size, count = edit
+            text, new = content(tx), "".join(chr(next(marks)) for _ in range(count))
+            at = place % (len(text) + 1)
+            write_block(tx, author(writer, policy=policy), "notes", text[:at] + new + text[at + size :])
+            tx.kept(WarmBlocks).clear()
+            return new
+
+        for each in before:
+            edited(each)
+        changed = version_of(tx, block.id)
+        written = edited(mine, MIA)
+        wanted, others = content(tx), ""
+        undo(by_agent(tx, author(MIA, policy=policy), "notes"), MIA)
+        for place, _, count in meanwhile:
+            others += edited((place, 0, count))
+        done = redo(by_agent(tx, author(MIA, policy=policy), "notes"), MIA)
+        again = content(tx)
+        assert done.plan.lost == ()
+        assert "".join(char for char in again if char not in f"{others}\n") == wanted.replace("\n", "")
+        assert set(others) <= set(again)
+        blamed = past_of_block(tx, block.id).weave.blame()
+        first = {char: piece.change.seq for piece in blamed if piece.change for char in piece.text}
+        assert {first[char] for char in written} == {changed + 1}
+        assert verify_block(tx, block.id) == []
 
 
 def test_what_cannot_be_done_again_is_told_with_its_words(tx: Tx) -> None:
