@@ -252,7 +252,7 @@ def request_data(rows: Rows, request: Request) -> dict[str, Any]:
     return {
         "id": str(request.id),
         "tool": request.tool,
-        "subject": _subject(rows, request.subject, request.agent),
+        "subject": _subject(rows, request.subject),
         "reason": request.reason,
         "person": person_named(rows, request.person, _OWNERS) if request.person else "",
         "place": place_named(rows, request.place, _OWNERS),
@@ -267,7 +267,7 @@ def grant_data(rows: Rows, grant: Grant) -> dict[str, Any]:
     return {
         "id": str(grant.id),
         "scope": grant.kind.value,
-        "subject": _subject(rows, grant.subject, grant.agent),
+        "subject": _subject(rows, grant.subject),
         "agent": agents.agent(rows, grant.agent).name,
         "arguments": dict(grant.pattern),
         "audience": grant.audience,
@@ -282,10 +282,11 @@ def _recorded(rows: Rows, line: dict[str, Any]) -> dict[str, Any]:
     return {**line, "called": person_called(rows, PersonId(person), _OWNERS) if person else ""}
 
 
-def _subject(rows: Rows, subject: str, agent: AgentId) -> str:
-    """What a request or grant is about; a block by its agent's name instead of the id."""
+def _subject(rows: Rows, subject: str) -> str:
+    """What a request or grant is about; a block by the name of whose it is, who need not be who asks, not by the id."""
     of, slash, label = subject.partition("/")
-    return f"{agents.agent(rows, agent).name}/{label}" if slash and of == agent else subject
+    name = {each.id: each.name for each in agents.every_agent(rows)}.get(AgentId(of)) if slash else None
+    return f"{name}/{label}" if name else subject
 
 
 def _revoked(grant: Grant, who: Approver, now: datetime) -> grants.Entry:

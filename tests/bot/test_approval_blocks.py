@@ -1,15 +1,22 @@
 """What takes somebody's yes besides a rule: a block's permission, too little trust; and who counts as one person."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bot.broker import Terms
+from bot.desks.approving import request_data
 from bot.policy import Approver, People
+from memory import agents, blocks
 from memory.audience import Trust
+from memory.block_shares import share_by_hand
+from memory.blocks import BlockType, NewBlock, Permission
+from memory.changes import SYSTEM
+from memory.database import Tx
 from memory.ids import PersonId
 from memory.requests import Verdict
-from tests.bot.asking import answer, ringing, strokes, waiting
-from tests.bot.parts import BOB, OLGA, ScriptedModel, call, channel, person, said, says
+from tests.bot.asking import OWNER, answer, ringing, strokes, waiting
+from tests.bot.parts import BOB, HALL, OLGA, ScriptedModel, call, channel, person, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place, running
 
 BLOCKS = """
@@ -106,3 +113,26 @@ async def test_the_owner_is_one_person_at_two_doors(tmp_path: Path) -> None:
         again = await answer(service, request, who=Approver(PersonId("terminal:owner")))
         assert not again.counted
         assert await strokes(service) == 0
+
+
+async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_was_allowed(tmp_path: Path) -> None:
+    toml = '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Vega"\n[[groups]]\nname = "one"\ndefault = true\n'
+    toml += 'members = ["Carina"]\n[[groups]]\nname = "two"\nmembers = ["Vega"]\n'
+    model = ScriptedModel(says("", writes("Vega/treaty", "No calls.")), says("Asked."), says("Written."))
+    async with running(tmp_path, Setting(model=model, toml=toml)) as service:
+
+        def setup(tx: Tx) -> None:
+            vega = next(each.id for each in agents.agents(tx) if each.name == "Vega")
+            new = NewBlock(vega, "treaty", "What was agreed", HALL.audience, Trust.AGENT, permission=Permission.PARTNER)
+            made = blocks.create_block(tx, replace(new, type=BlockType.WORKING), SYSTEM, service.clock())
+            share_by_hand(tx, made, "Carina", Permission.READ_WRITE, service.clock())
+
+        await service.write(setup)
+        await service.heard(said("no calls", 1))
+        desk = service.approvals
+        (request,) = await desk.waiting(OWNER)
+        assert (await service.read(lambda rows: request_data(rows, request)))["subject"] == "Vega/treaty"
+        await answer(service, request.id, Verdict.HOUR)
+        assert await content(service, "treaty") == ["No calls.\n"]
+        (given,) = await desk.shown(await desk.standing(OWNER))
+        assert given["subject"] == "Vega/treaty"
