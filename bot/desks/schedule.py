@@ -164,7 +164,7 @@ def job_data(job: Job) -> dict[str, Any]:
         "id": job.id,
         "when": triggers.words(triggers.load(job.trigger)),
         "state": _state(job),
-        "next": "" if job.next_at is None else to_text(job.next_at),
+        "next": "" if (at := _next(job)) is None else to_text(at),
         "last": "" if job.last_run_at is None else to_text(job.last_run_at),
         "outcome": job.last_outcome,
         "text": job.last_detail,
@@ -175,5 +175,10 @@ def _state(job: Job) -> str:
     return "running" if job.holder else str(job.status)
 
 
+def _next(job: Job) -> datetime | None:
+    """When it runs next: as planned, or, after a try that failed, the next try. The end of a lease is no such time."""
+    return job.next_at if job.holder or job.held_until is None else job.held_until
+
+
 def _when(job: Job) -> str:
-    return "at no time" if job.next_at is None else f"{job.next_at:%Y-%m-%d %H:%M} UTC"
+    return "at no time" if (at := _next(job)) is None else f"{at:%Y-%m-%d %H:%M} UTC"

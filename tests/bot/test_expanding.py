@@ -4,7 +4,7 @@ import functools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 
 from bot.budgets import Budgets, Ladder
 from bot.config.dreams import Dreams as Settings
+from bot.desks.schedule import job_data
 from bot.dreams import expanding
 from bot.dreams.asking import Means
 from bot.dreams.expanding import Expanding
@@ -24,6 +25,7 @@ from memory import agents, archival, following, jobs
 from memory.archival import Entry, NewEntry, Origin
 from memory.audience import Scope, Trust, person_audience
 from memory.budgets import Limit
+from memory.clock import to_text
 from memory.database import Tx
 from memory.ids import AgentId, EntryId
 from memory.jobs import Job
@@ -321,7 +323,12 @@ async def test_what_fails_is_tried_again_ever_later_and_given_up_after_two_days(
     async with ground(tmp_path, otherwise=ModelBusy("later")) as g:
         await g.save()
         await g.run()
-        assert (await g.job()).last_detail == "not yet: no language model answered"
+        waiting = await g.job()
+        assert waiting.last_detail == "not yet: no language model answered"
+        shown, again = job_data(waiting), g.service.clock() + timedelta(minutes=1)
+        assert (shown["state"], shown["next"]) == ("active", to_text(again)), "not when it was due first"
+        running = job_data(replace(waiting, holder="a process"))
+        assert running["next"] == to_text(g.service.clock()), "the end of its lease is no time of a run"
         for _ in range(12 * 60):
             await g.run(minutes=5)
         assert (await g.job()).status is jobs.Status.DONE
