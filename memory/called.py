@@ -13,6 +13,12 @@ def place_called(rows: Rows, audience: Audience, scope: Scope) -> str:
     return "" if row is None else str(row["name"])
 
 
+def spot_called(rows: Rows, audience: Audience, scope: Scope) -> str:
+    """The name of a server, or of the channel, whose members are an audience; empty when none is known."""
+    name = place_called(rows, audience, scope)
+    return name.rpartition(" in ")[2] if audience.startswith("guild:") else name
+
+
 def place_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
     """A place by its name, as far as the scope may know it, with its id: "#hall in Town (discord:12)"."""
     row = rows.one("SELECT audience, name FROM places WHERE id = ?", (place,))

@@ -12,7 +12,7 @@ from memory import agents, blocks
 from memory.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
 from memory.block_history import past_of_block
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
-from memory.called import person_called, place_called
+from memory.called import person_called, spot_called
 from memory.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.database import Rows
 from memory.document import UnsoundBlob
@@ -77,10 +77,7 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
         return "the owner's places"
     if audience.startswith("person:"):
         return "our direct messages"
-    name = place_called(rows, audience, scope)
-    if audience.startswith("guild:"):
-        return name.rpartition(" in ")[2] or "a server"
-    return name or "a channel"
+    return spot_called(rows, audience, scope) or ("a server" if audience.startswith("guild:") else "a channel")
 
 
 def find_named(rows: Rows, scope: Scope, name: str) -> Named:

@@ -29,6 +29,7 @@ from memory.agents import Agent
 from memory.archival import Entry
 from memory.audience import OWNER, PUBLIC, Audience
 from memory.blocks import Block, BlockType
+from memory.called import spot_called
 from memory.database import Rows
 from memory.groups import Part
 from memory.ids import BlockId, MessageId
@@ -37,6 +38,7 @@ from memory.summaries import Compaction
 from memory.tool_uses import last_used
 from memory.turns import Step, Turn
 from memory.work import WorkState
+from sources.text import flatten
 
 HISTORY_ROWS = 200
 """Rows of the conversation that are looked at; the budget decides how many are shown."""
@@ -73,6 +75,8 @@ class Material:
     referenced: tuple[Block, ...] = ()
     logs: tuple[Block, ...] = ()
     """Those of the turn's own audience."""
+    spots: Mapping[Audience, str] = field(default_factory=dict)
+    """The servers and channels whose blocks are among them, in words, where there are several."""
     away: tuple[str, ...] = ()
     """Labels of own blocks that are not in context; below addresses of those that others share."""
     shared_away: tuple[str, ...] = ()
@@ -164,6 +168,7 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         stable=tuple(block for block in visible if block.id not in referenced),
         referenced=tuple(block for block in visible if block.id in referenced),
         logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
+        spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),
         history=tuple(history),
@@ -176,6 +181,18 @@ def gather(rows: Rows, material: Material, meaning: Nearness | None = None) -> M
         return found
     reminded = recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)
     return replace(found, around=around(rows, turn), recalled=tuple(reminded))
+
+
+def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str]:
+    """Whose members read blocks that are shown together, each by its name; the same name comes with the id."""
+    found = dict[Audience, str]()
+    for kind, word in (("guild:", "server"), ("channel:", "channel")):
+        of = dict.fromkeys(block.audience for block in shown if block.audience.startswith(kind))
+        names = {each: flatten(spot_called(rows, each, turn.scope)) for each in of} if len(of) > 1 else {}
+        for each, name in names.items():
+            alone = name and list(names.values()).count(name) == 1
+            found[each] = f"the {word} {name if alone else f'{name} ({each})'.strip()}"
+    return found
 
 
 def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compaction | None) -> Iterable[messages.Message]:
@@ -222,7 +239,7 @@ again later and `search` finds it. What you may not use here you are not shown."
 
 
 def _render_system(material: Material) -> str:
-    shown = [render_block(block, _labels(material)) for block in material.stable]
+    shown = [render_block(block, _labels(material), material.spots) for block in material.stable]
     if material.away:
         shown.append(f"Blocks of yours that are not shown (info says more of each): {', '.join(material.away)}")
     if material.shared_away:
@@ -251,15 +268,20 @@ def _labels(material: Material) -> Counter[str]:
     return Counter(block.label for block in (*material.stable, *material.referenced, *material.logs))
 
 
-def render_block(block: Block, labels: Mapping[str, int] = MappingProxyType({})) -> str:
+def render_block(
+    block: Block,
+    labels: Mapping[str, int] = MappingProxyType({}),
+    spots: Mapping[Audience, str] = MappingProxyType({}),
+) -> str:
     """A block as the model sees it: its name, what it may do with it, who can read it, what it is for, content.
 
     By the name a tool finds it: one of another agent by its address, the constellation's where an own block that is
     shown has the same label.
     """
+    heard = _attribute(spots.get(block.audience) or readers(block.audience))
     shared = f' shared_from="{_attribute(block.shared_from)}"' if block.shared_from else ""
     name = _attribute(block.address if shared or labels.get(block.label, 0) > 1 else block.label)
-    head = f'<block:{name} permission="{block.access}" readers="{readers(block.audience)}"{shared}>'
+    head = f'<block:{name} permission="{block.access}" readers="{heard}"{shared}>'
     about = f"{untagged(block.profile)}\n" if block.profile else ""
     content = untagged(block.shown)
     return f"{head}\n({block.description})\n{about}{content}\n</block:{name}>"
@@ -333,7 +355,8 @@ def _tail(material: Material) -> str:
     where = material.place_name or material.turn.place
     heard_by = readers(material.turn.scope.audience)
     parts = [f"[now in {where}; your answer is heard by: {heard_by}]"]
-    parts += [render_block(block, _labels(material)) for block in (*material.referenced, *material.logs)]
+    below = (*material.referenced, *material.logs)
+    parts += [render_block(block, _labels(material), material.spots) for block in below]
     if material.recalled:
         lines = plain(recalled_lines(material.recalled))
         parts.append(f'<quoted from="your long-term memory">\n{lines}\n</quoted>')
