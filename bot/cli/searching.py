@@ -10,6 +10,7 @@ from bot.cli.people import Administer, Json
 from bot.cli.printing import print_data, print_lines, print_rows
 from bot.config import Config
 from bot.desks.searching import words_alone_text
+from bot.tools.found import NEWEST
 from memory.archival import shown_name
 from memory.search import Domain
 
@@ -69,6 +70,8 @@ async def _searched(config: Config, arguments: dict[str, Any], *, as_json: bool)
     nothing = found["unmet"] or f"Nothing was found. Searched: {where}."
     rows = [_shown(hit) for hit in found["hits"]]
     print_rows(rows, empty=nothing, brief=_TEXTS, whole="Long texts are cut here; --json has them whole.")
+    if found["newest"] and found["hits"]:
+        print_lines([NEWEST])
     if why := words_alone_text(found["words_alone"]):
         print_lines([why])
 

@@ -135,7 +135,7 @@ class Searching:
     async def owner_search(self, text: str = "", *, tags: Sequence[str] = (), **conditions: Any) -> dict[str, Any]:
         """Look in all that the owner may read, by the names of `Wanted`: the hits, and without any what was searched.
 
-        `unmet` is why nothing was searched, if nothing was.
+        `unmet` is why nothing was searched, if nothing was; `newest` whether they are a listing, without words.
         """
         found = await self.search(_OWNER_ASKER, Wanted(text, tags=tuple(tags), **conditions))
         return {
@@ -143,6 +143,7 @@ class Searching:
             "searched": dict(found.seen),
             "unmet": nothing_searched(found.unmet),
             "words_alone": found.words_alone,
+            "newest": found.newest,
         }
 
 

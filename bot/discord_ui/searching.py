@@ -8,7 +8,7 @@ from discord import app_commands
 from bot.desks.searching import ROLES, Searching, Wanted, words_alone_text
 from bot.discord_ui.answering import Interaction, answer, defer, suggests, suggests_names
 from bot.discord_ui.asking import asker_of
-from bot.tools.found import nothing_searched, why_found
+from bot.tools.found import NEWEST, nothing_searched, why_found
 from memory.archival import shown_name
 from memory.messages import Message
 from memory.search import Domain, Hit, Results
@@ -103,9 +103,10 @@ async def _found(interaction: Interaction, searching: Searching, settings: Disco
 
 
 def how_searched(found: Results) -> list[str]:
-    """A small line on a search that went by words alone."""
+    """Small lines on a listing, which is no search, and on a search that went by words alone."""
+    listed = [f"-# {NEWEST}"] if found.newest and found.hits else []
     why = words_alone_text(found.words_alone)
-    return [f"-# {discord.utils.escape_markdown(why, as_needed=True)}"] if why else []
+    return [*listed, f"-# {discord.utils.escape_markdown(why, as_needed=True)}"] if why else listed
 
 
 def results_text(results: Results) -> str:

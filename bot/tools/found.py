@@ -48,6 +48,10 @@ _WHOSE = {
 }
 
 
+NEWEST = "No words were asked for, so these are the newest."
+"""What a listing is told with, so that it does not pass for what was found."""
+
+
 def nothing_searched(unmet: Sequence[str]) -> str:
     """Why nothing was searched: conditions that nothing which was asked for can meet; empty without any."""
     if not unmet:

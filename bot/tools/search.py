@@ -10,6 +10,7 @@ from bot.policy import Caution
 from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext, UseKind
 from bot.tools.found import (
+    NEWEST,
     beside_data,
     entry_data,
     lines_of,
@@ -104,7 +105,8 @@ class SearchTool:
         found = [_hit_data(rows, context, hit) | _explained(hit, known) for hit in hits]
         counted = searchable(rows, query, turn.scope)
         searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
-        text = lines_of(found) or nothing_searched(results.unmet) or _nothing(searched)
+        listed = f"{NEWEST}\n" if results.newest and found else ""
+        text = f"{listed}{lines_of(found)}" or nothing_searched(results.unmet) or _nothing(searched)
         beside: list[tuple[UseKind, str]] = [
             ("message", each["id"]) for one in found for each in (one["before"], one["after"]) if each
         ]

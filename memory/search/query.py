@@ -172,5 +172,7 @@ class Results:
     seen: Mapping[Domain, int]
     unmet: tuple[str, ...] = ()
     """Where no domain was searched: the conditions, by their names in `Query`, that none of those asked can meet."""
+    newest: bool = False
+    """Whether no words were asked for, so that the hits are the newest of what meets the conditions."""
     words_alone: str = ""
     """Why meaning did not count, for whoever asked; empty when it did."""

@@ -28,14 +28,16 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
     limit = min(max(query.limit, 1), MAX_HITS)
     lookups = _lookups(rows, query, scope)
     found: list[_Found] = []
+    asks = bool(query.text.strip())
     for find in lookups:
-        found += _ranked(find, query, limit) if query.text.strip() else _listed(find, limit)
+        found += _ranked(find, query, limit) if asks else _listed(find, limit)
     found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
     return Results(
         hits=_completed(found[:limit], query.text),
         searched=tuple(find.table.domain for find in lookups),
         seen={} if found else _counted(lookups),
         unmet=unmet(query),
+        newest=not asks,
     )
 
 

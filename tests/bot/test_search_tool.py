@@ -11,6 +11,7 @@ from bot.desks.searching import Searching, Wanted
 from bot.discord_ui.searching import results_text
 from bot.models.base import Answer
 from bot.policy import People
+from bot.tools.found import NEWEST
 from memory import person_times
 from memory.audience import OWNER, Scope
 from memory.database import Tx
@@ -140,6 +141,22 @@ async def test_people_are_shown_it_on_discord_too(tmp_path: Path) -> None:
             in text
         )
         assert text.endswith("; has ferry")
+
+
+@pytest.mark.parametrize(("words", "listed"), [("", True), ("  ", True), ("ferry", False)])
+async def test_the_newest_do_not_pass_for_what_was_found(tmp_path: Path, words: str, listed: bool) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        service.model.replies.extend([looking("search", query=words), says("Look.")])
+        await service.heard(said("look", 60))
+        ((text, _ok),) = results(service.model.requests[-1])
+        assert "The red ferry was late." in text
+        assert text.startswith(f"{NEWEST}\n- ") is listed
+        assert (NEWEST in text) is listed
+        found = await desk(service).search(OWNER_ASKS, Wanted(words))
+        assert (f"\n-# {NEWEST}" in results_text(found)) is listed
+        nothing = await desk(service).search(OWNER_ASKS, Wanted(words, "tasks"))
+        assert NEWEST not in results_text(nothing)
 
 
 # ------------------------------------------------------------------------------------------ where, and what is left out

@@ -70,6 +70,9 @@ async def test_the_terminal_finds_what_meets_every_condition(tmp_path: Path) -> 
             assert len(await searched(t, "stork", "--until", until)) == found, until
         assert len(await searched(t, "stork", "--since", "2d", "--until", far)) == 3
         assert "direct message" not in str(await searched(t, "--limit", "100")), today
+        for words, newest in (((), True), (("stork",), False)):
+            code, out, _ = await t.service.run("search", *words)
+            assert (code, "these are the newest" in out) == (0, newest)
 
 
 async def test_the_terminal_is_told_what_a_condition_can_name(tmp_path: Path) -> None:
