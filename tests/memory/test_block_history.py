@@ -34,7 +34,7 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
-from memory.changes import Deed, Writer
+from memory.changes import Deed, Splice, Writer
 from memory.database import Tx
 from memory.document import SYSTEM, job_writer, person_writer
 from memory.errors import BlockRefused, BlockTooLong, Refused
@@ -226,7 +226,8 @@ def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place
             place, size, count = edit
             text, new = content(tx), "".join(chr(next(marks)) for _ in range(count))
             at = place % (len(text) + 1)
-            write_block(tx, author(writer, policy=policy), "notes", text[:at] + new + text[at + size :])
+            splice = Splice(at, min(size, len(text) - at), new)
+            by_agent(tx, author(writer, policy=policy), "notes")(lambda document: document.splice([splice]))
             tx.kept(WarmBlocks).clear()
             return new
 
