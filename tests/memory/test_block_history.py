@@ -180,12 +180,13 @@ def test_each_undoes_their_own_while_others_write(tx: Tx) -> None:
 def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> None:
     made(tx, "a tea b")
     replace_in_block(tx, author(), "notes", "tea", "coffee")
-    replace_in_block(tx, author(MIA), "notes", " b", "house b")
+    replace_in_block(tx, author(MIA), "notes", " b", "")
+    append_block(tx, author(MIA), "notes", "house b")
     done = undo(by_agent(tx, author(), "notes"), AGENT)
     assert (content(tx), done.plan.lost) == ("a house b", ("tea",))
     write_block(tx, author(), "notes", "mine")
     write_block(tx, author(MIA), "notes", "zzz")
-    with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since what your change 5"):
+    with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since what your change 6"):
         undo(by_agent(tx, author(), "notes"), AGENT)
 
 
