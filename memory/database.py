@@ -9,7 +9,7 @@ This is the only module that touches aiosqlite; what it opens is `memory.sqlite`
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +20,7 @@ import aiosqlite
 
 from memory.errors import DatabaseBusy, DatabaseFull
 from memory.faults import Point, commit_point, faults
-from memory.kept import Kept
+from memory.kept import Kept, Later
 from memory.sqlite import Connection, connect, driver
 
 T = TypeVar("T")
@@ -217,10 +217,10 @@ def _commit(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[An
     return results
 
 
-def _do_later(kept: Kept, tx: Tx) -> None:
-    """Do what units asked to be done after their commit."""
-    while kept.later:
-        work, _ = kept.later.popitem()
+def _do_later(kept: Kept, asked: Collection[Later], tx: Tx) -> None:
+    """Do what units asked to be done after their commit; all of it again when the group is done again, one by one."""
+    for work in asked:
+        kept.later.pop(work, None)
         work(tx)
 
 
@@ -316,7 +316,7 @@ class Database:
                 self._kept.later.update(asked)
 
         done.add_done_callback(ended)
-        return _Unit(_LATER, lambda tx: _do_later(self._kept, tx), False, done)
+        return _Unit(_LATER, lambda tx: _do_later(self._kept, asked, tx), False, done)
 
     def _catch_up(self) -> "asyncio.Future[None]":
         unit = self._late_unit()

@@ -1,10 +1,12 @@
 """Words are indexed after the commit that brought them: no search misses them, and no death loses them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ from memory.kept import Kept
 from memory.migrations import Kind as FileKind
 from memory.migrations import prepare
 from memory.search import Domain, Query, search
-from memory.sqlite import connect
+from memory.sqlite import Connection, connect
 
 POINT = commit_point("test.late_indexes")
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -161,6 +163,35 @@ async def test_what_fails_is_tried_again_and_reading_goes_on(store: Database, mo
     await store.write(POINT, add("the walrus"))
     assert await store.read(hits("walrus"), indexed=True) == 0
     assert await store.read(hits("walrus"), indexed=True) == 1
+
+
+class Panic(BaseException):
+    """What a library in another language may raise."""
+
+
+async def test_a_unit_that_breaks_the_group_does_not_end_it(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "LATE", NEVER)
+    groups: list[int] = []
+    commit = database._commit
+
+    def counted(raw: Connection, kept: Kept, units: Sequence[Any]) -> list[Any]:
+        groups.append(len(units))
+        return commit(raw, kept, units)
+
+    def panic(_tx: Tx) -> None:
+        raise Panic
+
+    await store.write(POINT, add("the walrus"))
+    monkeypatch.setattr(database, "_commit", counted)
+    slow = store.submit(POINT, lambda _tx: time.sleep(0.1))
+    await asyncio.sleep(0.02)
+    search = asyncio.ensure_future(store.read(hits("walrus"), indexed=True))
+    await asyncio.sleep(0)
+    broken = store.submit(POINT, panic)
+    await slow
+    with pytest.raises(Panic):
+        await broken
+    assert (await search, groups) == (1, [1, 2, 1, 1])
 
 
 async def test_who_searches_while_the_writer_is_busy_does_not_wait_for_long(
