@@ -11,7 +11,7 @@ from tests.service.asking import refused, rows
 from tests.service.test_archive import kept, started
 from tests.service.test_schedule import eventually
 from tests.service.towns import Town
-from tests.wire.model import Answer, Call, Calls
+from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 TWICE = ("Tom, the stork, is back", "Tom the stork is back")
 ALONE = ("My llama, Quetzalcoatl, sleeps", "My llama Quetzalcoatl sleeps")
@@ -100,13 +100,18 @@ WRITTEN = json.dumps({"entries": [{"content": FED, "category": "animals"}]})
     "fault", ["dreams.model:before", "dreams.model:after", "expansion.keep:before", "expansion.keep:after"]
 )
 async def test_what_was_saved_is_written_out_once_wherever_the_service_dies(tmp_path: Path, fault: str) -> None:
+    def answers(request: Request) -> Reply:
+        if "An agent saved a note" in request.system:
+            return Answer(WRITTEN)
+        return Answer("Saved.") if request.results else Calls(Call("save_memory", {"content": NOTE}))
+
     async with started(tmp_path) as t:
-        t.model.default = lambda request: Answer(WRITTEN if "An agent saved a note" in request.system else "Hello.")
+        t.model.default = answers
         await t.service.stop()
         t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()
-        t.model.script(Calls(Call("save_memory", {"content": NOTE})), Answer("Saved."))
-        await t.ask(t.ana, t.general, f"<@bot> {NOTE}")
+        # It is written out beside the turn that saved it: the service may die before that turn has answered.
+        said = await t.ana.say(t.general, f"<@bot> {NOTE}")
         assert await t.service.ended() < 0
         standing = "SELECT content FROM archival_entries ORDER BY n"
         assert rows(t, standing) == [(NOTE,), (FED,)][: 2 if fault == "expansion.keep:after" else 1]
@@ -116,6 +121,8 @@ async def test_what_was_saved_is_written_out_once_wherever_the_service_dies(tmp_
         over = "SELECT status, last_detail FROM jobs WHERE kind = 'expand'"
         await eventually(lambda: rows(t, over) == [("done", "1 entry made")], "it is written out")
         assert rows(t, standing) == [(NOTE,), (FED,)]
+        assert (await t.general.wait_for_bot(after=said)).text == "Saved."
+        assert len(t.general.from_bot) == 1
         text = (await t.ana.command("archival list", None, t.general)).text
         assert FED in text
 

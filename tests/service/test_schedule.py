@@ -38,7 +38,7 @@ def statuses(t: Town) -> list[str]:
 async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_restart(tmp_path: Path) -> None:
     async with town(tmp_path) as t:
         await t.service.start()
-        answer = await t.ask(t.ana, t.ana.direct, "remind me in 2 seconds to call mum")
+        answer = await t.ask(t.ana, t.ana.direct, "remind me in 4 seconds to call mum")
         assert re.match(r"I will remind you, .* call mum\.", answer.text)
         said = await t.ana.direct.wait_for_bot(after=answer)
         assert said.text == CALL
@@ -106,7 +106,7 @@ async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path
         await t.service.stop()
         t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()
-        answer = await t.ask(t.ana, t.ana.direct, "remind me in 2 seconds to call mum")
+        answer = await t.ask(t.ana, t.ana.direct, "remind me in 4 seconds to call mum")
         await t.service.ended()
         del t.service.environment["CARINA_FAULT"]
         await t.service.start()
