@@ -33,6 +33,7 @@ IDLE = timedelta(minutes=30)
 """An agent without a turn for so long is not active any more."""
 MOST = 200
 """Events that are read at once."""
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _SAID = 160  # characters of a message that are read with its event
 
 
@@ -106,7 +107,7 @@ def note(tx: Tx, event: NewEvent, now: datetime) -> None:
         "turn_id": event.turn,
         "message_id": event.message,
         "words": words,
-        "details": json.dumps(dict(event.details), ensure_ascii=False),
+        "details": _encode(dict(event.details)),
         "importance": event.importance,
         "audience": event.audience,
         "trust": int(event.trust),

@@ -51,14 +51,22 @@ def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlo
     """
     warm = tx.kept(WarmBlocks).take(block)
     if warm is not None and _is_current(tx, warm):
-        warm.document.act_as(peer_of(tx, block, writer))
+        if warm.writer != writer:
+            warm.document.act_as(peer_of(tx, block, writer))
+            warm.writer = writer
         return warm
     try:
-        return load_block(tx, block, peer_of(tx, block, writer))
+        return _loaded(tx, block, writer)
     except BlockCorrupt:
         repair_block(tx, block, now)
     # Read anew: a repair may have changed peers and numbers, and this shows that it worked.
-    return load_block(tx, block, peer_of(tx, block, writer))
+    return _loaded(tx, block, writer)
+
+
+def _loaded(tx: Tx, block: BlockId, writer: Writer) -> OpenBlock:
+    opened = load_block(tx, block, peer_of(tx, block, writer))
+    opened.writer = writer
+    return opened
 
 
 def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy = DEFAULT_POLICY) -> bool:

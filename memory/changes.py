@@ -33,7 +33,7 @@ _TEXT = f"cid:root-{CONTAINER}:Text"
 # As it is, not escaped: it is shorter, and whoever searches stored bytes for words finds them.
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _IN_WORD = regex.compile(r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]", regex.VERSION1)
-_TOKENS = regex.compile(rf"\n|[^\S\n]*+(?:{_IN_WORD.pattern}++|[^\s]|)", regex.VERSION1)
+_TOKENS = regex.compile(rf"\n|[^\S\n]*+(?:{_IN_WORD.pattern}++|\S)|[^\S\n]++", regex.VERSION1)
 """Line breaks, and words or marks with the space before them."""
 _LONGEST_WORD = 64
 _MOST_PAIRS = 20_000  # of tokens that are the same: some 20 ms
@@ -185,12 +185,11 @@ def by_words(before: str, after: str) -> tuple[Splice, ...] | None:
     start -= _begun(before, after, start)
     end -= _begun(before[::-1], after[::-1], end)
     old, new = _TOKENS.findall(before[start : len(before) - end]), _TOKENS.findall(after[start : len(after) - end])
-    times = Counter(new)
-    alike = sum(count * times[token] for token, count in Counter(old).items())
-    if alike > _MOST_PAIRS or len(old) > _MOST_PAIRS:
-        return None
-    if not alike:  # the usual edit, and to compare takes longer than all else of it
+    if set(old).isdisjoint(new):  # the usual edit, and to compare takes longer than all else of it
         return (Splice(start, len(before) - end - start, "".join(new)),) if old or new else ()
+    times = Counter(new)
+    if len(old) > _MOST_PAIRS or sum(count * times[token] for token, count in Counter(old).items()) > _MOST_PAIRS:
+        return None
     places = list(itertools.accumulate(map(len, old), initial=start))
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return tuple(

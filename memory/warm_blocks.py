@@ -11,7 +11,7 @@ Measured with Loro 1.17: a loaded document takes about 45 kB of memory, 3.5 kB m
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.document import BlockDocument
+from memory.document import BlockDocument, Writer
 from memory.ids import BlockId
 
 MOST_DOCUMENTS = 8
@@ -34,6 +34,8 @@ class OpenBlock:
     pending_bytes: int
     checkpointed_at: datetime
     checkpoint_bytes: int
+    writer: Writer | None = None
+    """Whose edits the document takes; None as long as nobody's."""
 
     def saved(self, size: int) -> None:
         """The last edit was stored, as an update of so many bytes."""

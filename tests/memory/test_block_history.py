@@ -34,7 +34,7 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
-from memory.changes import Deed, Splice, Writer
+from memory.changes import Deed, Splice, Writer, by_words
 from memory.database import Tx
 from memory.document import SYSTEM, job_writer, person_writer
 from memory.errors import BlockRefused, BlockTooLong, Refused
@@ -116,6 +116,19 @@ def test_a_text_that_is_too_long_to_compare_by_words_is_written_all_the_same(tx:
     made(tx, "a b " * 200, char_limit=10**5)
     wanted = "b a c " * 300
     assert write_block(tx, author(MIA), "notes", wanted).content == wanted
+
+
+WORDS = st.text("ab,. \t\n\u3000犬", max_size=12)
+
+
+@given(text=WORDS, other=WORDS)
+def test_the_way_by_words_leads_from_one_text_to_the_other(text: str, other: str) -> None:
+    ways = by_words(text, other)
+    assert ways is not None
+    for way in ways:
+        assert way.delete or way.insert
+        text = text[: way.place] + way.insert + text[way.place + way.delete :]
+    assert text == other
 
 
 def test_what_was_brought_back_goes_with_who_brought_it_where_another_had_removed_it(tx: Tx) -> None:

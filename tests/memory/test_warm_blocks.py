@@ -109,9 +109,9 @@ def beside(path: Path) -> Iterator[Connection]:
 
 
 def state(opened: OpenBlock) -> dict[str, object]:
-    """All of an open block; the document by its text, its version and its history."""
+    """All of an open block but who edits it; the document by its text, its version and its history."""
     document = opened.document
-    return {**vars(opened), "document": (document.text(), document.frontier(), document.changes())}
+    return {**vars(opened), "writer": None, "document": (document.text(), document.frontier(), document.changes())}
 
 
 async def warm(database: Database, block: BlockId) -> OpenBlock | None:
