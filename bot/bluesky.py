@@ -9,6 +9,7 @@ from typing import Any
 
 from bot import logs
 from bot.config import Config
+from bot.desks.privacy import Choices
 from bot.errors import UserError
 from bot.fronts import Desks
 from bot.policy import Approver
@@ -127,44 +128,19 @@ async def _counts(desks: Desks, clock: Clock) -> Mapping[str, int]:
 
 
 def _wiring(desks: Desks, clock: Clock) -> Wiring:
-    constellations, house = desks.operations.constellations, desks.operations.house
     choices = desks.community.privacy.choices
-
-    async def seen(ids: Sequence[str]) -> set[str]:
-        async with constellations.use(house) as database:
-            return await database.read(lambda rows: passed_over.seen(rows, NAME, ids))
-
-    async def pass_over(found: Mapping[str, str]) -> None:
-        async with constellations.use(house) as database:
-            await database.write(_PASS_OVER, lambda tx: passed_over.note(tx, NAME, found, clock()))
-
-    async def answered(person: PersonId) -> int:
-        since = clock() - _DAY
-        async with constellations.use(house) as database:
-            return await database.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
-
-    async def opt(person: PersonId, out: bool) -> None:
-        before = choices.of(person)
-        if out or (before is not None and before[0] is Choice.OPTED_OUT):
-            await choices.choose(person, Choice.OPTED_OUT if out else None)
-
-    async def decide(person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
-        who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
-        ruling = await desks.approvals.answer_by_code(code, who, verdict)
-        return "" if ruling.counted else ruling.words
-
     return Wiring(
-        seen=seen,
-        pass_over=pass_over,
+        seen=functools.partial(_seen, desks),
+        pass_over=functools.partial(_pass_over, desks, clock),
         mark=functools.partial(desks.desk.mark, _MARK),
         set_mark=functools.partial(desks.desk.set_mark, _MARK),
         settled=functools.partial(desks.halt.router.taken_in, _SETTLE_SECONDS),
-        opt=opt,
-        answered=answered,
+        opt=functools.partial(_opt, choices),
+        answered=functools.partial(_answered, desks, clock),
         withheld=choices.withheld,
         denied=lambda person: desks.community.admission.rules.get(person) is Rule.DENY,
         allowed=lambda person: desks.community.admission.rules.get(person) is Rule.ALLOW,
-        decide=decide,
+        decide=functools.partial(_decide, desks),
         direct_mark=functools.partial(desks.desk.mark, _DIRECT_MARK),
         set_direct_mark=functools.partial(desks.desk.set_mark, _DIRECT_MARK),
         stream_mark=functools.partial(desks.desk.mark, _STREAM_MARK),
@@ -177,6 +153,39 @@ def _wiring(desks: Desks, clock: Clock) -> Wiring:
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,
     )
+
+
+async def _seen(desks: Desks, ids: Sequence[str]) -> set[str]:
+    """Which of these were passed over or taken in already."""
+    async with desks.operations.constellations.use(desks.operations.house) as database:
+        return await database.read(lambda rows: passed_over.seen(rows, NAME, ids))
+
+
+async def _pass_over(desks: Desks, clock: Clock, found: Mapping[str, str]) -> None:
+    """Remember what is not taken in, and why."""
+    async with desks.operations.constellations.use(desks.operations.house) as database:
+        await database.write(_PASS_OVER, lambda tx: passed_over.note(tx, NAME, found, clock()))
+
+
+async def _answered(desks: Desks, clock: Clock, person: PersonId) -> int:
+    """How many turns somebody had in the last day, counted as far as anybody asks."""
+    since = clock() - _DAY
+    async with desks.operations.constellations.use(desks.operations.house) as database:
+        return await database.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
+
+
+async def _opt(choices: Choices, person: PersonId, out: bool) -> None:
+    """Somebody opted out, or in again: no other choice of theirs is touched by that."""
+    before = choices.of(person)
+    if out or (before is not None and before[0] is Choice.OPTED_OUT):
+        await choices.choose(person, Choice.OPTED_OUT if out else None)
+
+
+async def _decide(desks: Desks, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
+    """An answer to a request for approval, by its code; gives why it did not count, or nothing."""
+    who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
+    ruling = await desks.approvals.answer_by_code(code, who, verdict)
+    return "" if ruling.counted else ruling.words
 
 
 async def _heard(desks: Desks, uri: str) -> tuple[str, PlaceId] | None:
