@@ -68,7 +68,6 @@ def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] | None = None,
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
     found = _Found(frozenset(turns), None if whole else gone, gone)
     changed = sum(_take_back(tx, block, at, found) for block in blocks)
-    _seal(tx, blocks)
     for block in _written(tx, turns, deleted=True):
         wipe(tx, block, at)
     return changed
@@ -140,12 +139,9 @@ def _taken_from(tx: Tx, block: BlockId, at: datetime, past: Past, turns: Mapping
         _taken_back(_by_system(tx, block, at), past, changes, _Found(frozenset(turns), None, frozenset()))
 
 
-def _seal(tx: Tx, blocks: Sequence[BlockId]) -> None:
+def _seal(tx: Tx, block: BlockId) -> None:
     """What stood there once is not brought back by who undoes."""
-    tx.run(
-        "UPDATE memory_blocks SET sealed_seq = next_seq - 1 WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(blocks),),
-    )
+    tx.run("UPDATE memory_blocks SET sealed_seq = next_seq - 1 WHERE id = ?", (block,))
 
 
 def _was_all(rows: Rows, old: Message, turns: Sequence[TurnId]) -> bool:
@@ -194,19 +190,24 @@ def _audience(rows: Rows, block: BlockId) -> str | None:
 
 
 def _take_back(tx: Tx, block: BlockId, at: datetime, found: _Found) -> bool:
+    changed, held = False, True
     try:
         past, whole = _past(tx, block, at)
         edit = _by_system(tx, block, at)
         if whole or any(step.change.turn in found.turns for step in past.steps):
             changes = _changes(past, found.turns, found.words)
-            if not changes:
-                return False
-            _calls_gone(tx, past, changes, found.turns, [found.gone], at)
-            return _taken_back(edit, past, changes, found)
-        return _lines_gone(edit, past, [found.gone])
+            held = bool(changes)
+            if changes:
+                _calls_gone(tx, past, changes, found.turns, [found.gone], at)
+                changed = _taken_back(edit, past, changes, found)
+        else:
+            changed = _lines_gone(edit, past, [found.gone])
+            held = changed or _ever_said(past, found.gone)
     except StoreError as error:  # the rest of what follows the message goes all the same
         _log.warning("words stay in a block", block=block, reason=str(error))
-        return False
+    if held:
+        _seal(tx, block)
+    return changed
 
 
 def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
@@ -307,6 +308,12 @@ def _changed(edit: Edit, change: Callable[[BlockDocument], None]) -> bool:
         change(document)
 
     return edit(watched).content not in texts
+
+
+def _ever_said(past: Past, gone: Set[str]) -> bool:
+    """Whether any of these words stands in what is kept of a past, or stood there."""
+    texts = [past.text, *(each.insert for step in past.steps for each in step.splices)]
+    return any(not gone.isdisjoint(content_words(text)) for text in texts)
 
 
 def _words_of(entry: Mapping[str, Any]) -> list[str]:

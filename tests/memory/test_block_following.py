@@ -366,6 +366,36 @@ def test_an_agent_does_not_bring_back_what_was_taken_back(tx: Tx, undone: bool) 
     assert stands(tx, "notes") == "Kept.\nMore.\n"
 
 
+@pytest.mark.parametrize("changed", [None, "my dentist is on a street"])
+def test_where_nothing_was_taken_back_it_is_undone_as_before(tx: Tx, changed: str | None) -> None:
+    turn = begun(tx, taken(tx, 1, "my dentist is on Elm Street"), taken(tx, 2, "my cat is called Bolt", person=BOB))
+    blocks.append_block(tx, author(turn.id), "notes", "The dentist: Elm Street.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Feed Bolt.\n")
+    delete(tx, 1) if changed is None else edit(tx, 1, changed)
+    second = author(begun(tx, taken(tx, 3, "other words")).id)
+    block_history.undo(block_history.by_agent(tx, second, "plans"), agent_writer(STAR))
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+    with pytest.raises(Refused, match="came words that were taken back"):
+        block_history.undo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_where_the_past_is_lost_only_what_ever_said_the_words_is_not_undone(tx: Tx, said: bool) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "My code: 4711.\n" if said else "Other words.\n")
+    forget_past(tx, made.id, NOON)
+    second = author(begun(tx, taken(tx, 2, "shorter")).id)
+    blocks.replace_in_block(tx, second, "notes", made.content, "Short.\n")
+    delete(tx, 1)
+    back = block_history.by_agent(tx, second, "notes")
+    if said:
+        with pytest.raises(Refused, match="came words that were taken back"):
+            block_history.undo(back, agent_writer(STAR))
+    else:
+        block_history.undo(back, agent_writer(STAR))
+    assert stands(tx, "notes") == ("Short.\n" if said else made.content)
+
+
 @pytest.mark.parametrize("owner", [False, True])
 def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
     block(tx, "human", about=ANN)
