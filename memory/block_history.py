@@ -36,7 +36,7 @@ class Edit:
     archives: Callable[[], Sequence[Archive]]
     """What is kept of the block beside its document."""
     sealed: Callable[[], int] = lambda: 0
-    """The version up to which nothing is undone or done again through this door: words were taken out of the block."""
+    """The version behind which this door does not lead back: words were taken out of the block."""
 
     def __call__(self, change: Callable[[BlockDocument], None]) -> Block:
         return self.make(change)
@@ -150,10 +150,7 @@ def _require_text(document: BlockDocument, words: str) -> None:
 
 
 def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
-    """A block's past as far as `roll_back` to that version, or `undo`, needs it, replayed here and now.
-
-    For a reader's thread, which may take the time. Raises BlockCorrupt.
-    """
+    """A block's past, as far as going back needs it, replayed by a reader, who may take time. Raises BlockCorrupt."""
     document = load_block(rows, block, None).document
     past = past_back_to(document, lambda: archives_of(rows, block), version)
     return past if _beyond(document, version) else past.rewoven()
@@ -172,7 +169,7 @@ def _current(document: BlockDocument, edit: Edit, known: Past | None, version: i
 
 
 def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
-    """Make the block read as at a version, as a new change. Raises Refused for a version that is not kept.
+    """Make the block read as at a version, as a new change. Raises Refused for a version not kept, or sealed.
 
     `known` is the block's past as `past_to_go_back` gave it: where nothing changed since, nothing is replayed here.
     """
@@ -181,6 +178,8 @@ def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
     def change(document: BlockDocument) -> None:
         past = _current(document, edit, known, version)
         past.require(version)
+        if version < (sealed := edit.sealed()):
+            raise Refused(f"up to version {sealed} it had words that were taken back: only the owner goes back there")
         if document.structured:
             plan = _set_back(document, past, version)
             if plan is None:
@@ -219,15 +218,12 @@ def _set_back(document: BlockDocument, past: Past, version: int) -> Plan | None:
 
 
 def undo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Take back the writer's newest change that is not undone and of which something is left. Raises Refused.
-
-    `known` is the block's past as `past_to_go_back` gave it.
-    """
+    """Take back the writer's newest change of which something is left. Raises Refused. `known`: as for `roll_back`."""
     return _step_back(edit, writer, Deed.UNDO, known)
 
 
 def redo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Do again what the writer undid last and has not edited past. Raises Refused. `known` is as for `undo`."""
+    """Do again what the writer undid last and has not edited past. Raises Refused. `known` is as for `roll_back`."""
     return _step_back(edit, writer, Deed.REDO, known)
 
 
@@ -253,7 +249,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
             nothing += f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
         kept = f"; what can be undone are {past.range}" if past.start else ""
         if sealed > past.start and past.by(writer, past.start):
-            kept += f"; changes up to {sealed} stay: with them came words that were taken back since"
+            kept += f"; {_STAYS.format(sealed)}"
         raise Refused(f"{nothing}{kept}")
 
     block = edit(change)
@@ -349,11 +345,14 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") 
 
     `called` is how people name that writer; without it the writer's id is said.
 
-    Raises Refused when there is nothing to take back, or when the block was changed since the past was read.
+    Raises Refused when there is nothing to take back, when one of the changes is sealed, or when the block was changed
+    since the past was read.
     """
     changes, name = past.by(whose, after), called or whose
     if not changes:
         raise Refused(f"{name} changed nothing here since version {max(after, past.start)}; there are {past.range}")
+    if changes[0].seq <= (sealed := edit.sealed()):
+        raise Refused(f"{_STAYS.format(sealed)}; only the owner reverts them, you what came after")
     return take_back(edit, past, changes, f"what {name} changed")
 
 
@@ -391,7 +390,8 @@ def _require_any(found: bool, what: str, kept: Sequence[str] = ()) -> None:
         raise Refused(f"nothing of {what} is left to take back")
 
 
-_STEPS = (Deed.UNDO, Deed.REDO)
+_STEPS = Deed.UNDO, Deed.REDO
+_STAYS = "changes up to {} stay: with them came words that were taken back since"
 
 
 class Moved(Refused):

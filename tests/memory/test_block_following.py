@@ -415,6 +415,40 @@ def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
     assert stands(tx, "human") == "Kept.\n"
 
 
+@pytest.mark.parametrize("owner", [False, True])
+@pytest.mark.parametrize("way", ["rollback", "revert"])
+def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: bool) -> None:
+    block(tx, "human", about=ANN)
+    turn = begun(tx, taken(tx, 1, "her code is 4711", person=BOB))
+    made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
+    delete(tx, 1)
+    person = OWNER_ID if owner else ANN
+    hand = block_history.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
+
+    def go(version: int) -> None:
+        back = block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+        if way == "rollback":
+            block_history.roll_back(back, version)
+        else:
+            block_history.revert(back, block_history.past_of_block(tx, made.id), SYSTEM, version)
+
+    if owner:
+        go(made.version)
+        assert stands(tx, "human") == "Kept.\nCode 4711.\n"
+        return
+    with pytest.raises(Refused, match="words that were taken back"):
+        go(made.version)
+    assert stands(tx, "human") == "Kept.\n"
+    later = blocks.append_block(tx, author(turn.id), "human", "More.\n")
+    after = block_history.by_hand(tx, hand, later)
+    if way == "rollback":
+        block_history.roll_back(after, later.version - 1)
+    else:
+        past = block_history.past_of_block(tx, made.id)
+        block_history.revert(after, past, agent_writer(STAR), later.version - 1)
+    assert stands(tx, "human") == "Kept.\n"
+
+
 def test_a_block_that_was_deleted_is_emptied(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my code is 4711"))
     blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
