@@ -39,12 +39,12 @@ def why_data(hit: Hit) -> dict[str, Any]:
 
 
 _WHOSE = {
-    "role": "messages",
-    "place": "messages, activity and summaries",
-    "category": "entries and facts",
-    "tags": "entries",
-    "author": "messages, entries, activity, facts, tasks and summaries",
-    "person": "messages, entries, blocks, activity, facts and tasks",
+    "role": "role is of messages",
+    "place": "place is of messages, activity and summaries",
+    "category": "category is of entries and facts",
+    "tags": "tags are of entries",
+    "author": "author is of messages, entries, activity, facts, tasks and summaries",
+    "person": "author 'me' is of messages, entries, blocks, activity, facts and tasks",
 }
 
 
@@ -56,7 +56,7 @@ def nothing_searched(unmet: Sequence[str]) -> str:
     """Why nothing was searched: conditions that nothing which was asked for can meet; empty without any."""
     if not unmet:
         return ""
-    whose = ", ".join(f"{name} {'are' if name == 'tags' else 'is'} of {_WHOSE[name]} alone" for name in unmet)
+    whose = ", ".join(f"{_WHOSE[name]} alone" for name in unmet)
     together = "" if len(unmet) == 1 else ": nothing has all of these conditions"
     return f"Nothing was searched: {whose}{together}."
 

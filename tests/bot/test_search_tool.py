@@ -247,5 +247,7 @@ async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(
         await _talk(service)
         found = await desk(service).search(OWNER_ASKS, Wanted("ferry", "facts", role="people"))
         assert results_text(found).startswith("Nothing was searched: role is of messages alone.")
+        said_by_me = await desk(service).search(OWNER_ASKS, Wanted("ferry", "summaries", author="me"))
+        assert results_text(said_by_me).startswith("Nothing was searched: author 'me' is of messages, entries, ")
         mine = await desk(service).search(OWNER_ASKS, Wanted("", "blocks", author="me"))
         assert mine.searched == ("blocks",), "what is about them"
