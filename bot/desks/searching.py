@@ -39,8 +39,8 @@ _OWNER_ASKER = Asker(PERSON, Scope(OWNER), is_owner=True)
 class Wanted:
     """What somebody looks for, as they write it; what is empty is no condition.
 
-    `author` is a name, or "me"; `since` is included, and so is a day that `until` names. A domain that is not named is
-    one of the usual. Without text the newest that meet the conditions are wanted.
+    `author` is a name, or "me"; `since` is included, and so is a day that `until` names. Each of `tags` may be several
+    with commas between. A domain that is not named is one of the usual. Without text the newest that meet the conditions are wanted.
     """
 
     text: str = ""
@@ -237,13 +237,14 @@ def _category(rows: Rows, name: str, domains: frozenset[Domain], agent: AgentId 
 def _tags(
     rows: Rows, names: tuple[str, ...], domains: frozenset[Domain], agent: AgentId | None, scope: Scope
 ) -> tuple[str, ...]:
-    """Likewise."""
-    wanted = tuple(filter(None, map(str.strip, names)))
-    if wanted and "archival" in domains:
-        known = naming.tags(rows, agent, scope)
-        there = {each.casefold() for each in known}
-        if missing := next((each for each in wanted if each.casefold() not in there), ""):
-            raise UserError(_unknown(f"There is no tag {missing!r}", known))
+    """Likewise. What is no tag as a whole is several, with commas between."""
+    known = naming.tags(rows, agent, scope) if any(names) and "archival" in domains else []
+    there = {each.casefold() for each in known}
+    whole = ([name] if name.strip().casefold() in there else name.split(",") for name in names)
+    wanted = tuple(filter(None, (each.strip() for part in whole for each in part)))
+    missing = next((each for each in wanted if each.casefold() not in there), "")
+    if missing and "archival" in domains:
+        raise UserError(_unknown(f"There is no tag {missing!r}", known))
     return wanted
 
 

@@ -69,8 +69,7 @@ def _search(searching: Searching, settings: DiscordSettings) -> Command:
         tag: app_commands.Range[str, 1, 200] = "",
         limit: app_commands.Range[int, 1, 20] = 5,
     ) -> None:
-        tags = tuple(tag.split(","))
-        wanted = Wanted(text, domain, author, role, place, since, until, category, tags, limit=limit)
+        wanted = Wanted(text, domain, author, role, place, since, until, category, (tag,), limit=limit)
         if await defer(interaction):
             await answer(interaction, _found(interaction, searching, settings, wanted), file_name="search.md")
 

@@ -57,6 +57,7 @@ async def test_the_terminal_finds_what_meets_every_condition(tmp_path: Path) -> 
         assert await searched(t, "--place", "pond", "--role", "assistant", "--limit", "1") == ["I see."]
         for given in (("--category", "birds"), ("--tag", "nest", "--tag", "ROOF"), ("--domain", "archival")):
             assert await searched(t, *given) == ["The stork nests."]
+        assert await searched(t, "--tag", "nest, ROOF") == ["The stork nests."]
         assert await searched(t, "stork", "--author", "Carina", "--domain", "archival") == ["The stork nests."]
         today, far = f"{utc_now():%Y-%m-%d}", f"{utc_now() + timedelta(days=2):%Y-%m-%d}"
         for since, found in (
@@ -150,6 +151,10 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
         assert await offered(cid, "category", "", t.general) == ["birds/nests"]
         assert await offered(t.ana, "category", "", secret) == ["birds/nests", "secrets"]
         assert await offered(cid, "tag", "", t.general) == ["nest", "roof"]
+        t.model.script(Calls(keep("The heron stands.", tags=["pond, lake"])), Answer("Kept."))
+        await t.ask(t.ana, t.general, "<@bot> keep that too")
+        (together,) = await offered(cid, "tag", "pond", t.general)
+        assert (together, "The heron stands." in await found(cid, t.general, tag=together)) == ("pond, lake", True)
         assert "hush" in await offered(t.ana, "tag", "", secret)
         assert {"me", "Carina"} <= set(await offered(cid, "author", "", t.general))
         assert not [name for name in await offered(cid, "place", "", t.general) if "den" in name]
@@ -157,7 +162,7 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
         for options, told in (
             ({"place": "den"}, "No place 'den' is known that may be spoken of here."),
             ({"category": "secrets"}, "There is no category 'secrets' that you may know here; there are: birds/nests."),
-            ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, roof."),
+            ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, pond, lake, roof."),
             ({"since": "soon"}, "'soon' is no moment: a day such as 2026-11-22"),
             ({"tag": "nest", "role": "user"}, "Nothing was searched: role is of messages alone, tags are of entries"),
         ):
