@@ -4,8 +4,13 @@ What waits stands in `index_queue`, by triggers. An index takes most of the time
 edited several times in a row.
 """
 
+import structlog
+
 from memory.database import Rows, Tx
 from memory.fulltext import index_text
+from memory.sqlite import driver
+
+_log = structlog.get_logger(__name__)
 
 
 def block_words(label: str, description: str, content: str) -> str:
@@ -19,7 +24,15 @@ def waiting(rows: Rows) -> bool:
 
 
 def index_waiting(tx: Tx) -> None:
-    """Index all that waits; nothing when nothing does."""
+    """Index all that waits; nothing when nothing does. What keeps it from that is logged: nobody awaits its error."""
+    try:
+        _index_waiting(tx)
+    except driver.DatabaseError as error:
+        _log.warning("words_not_indexed", reason=str(error), hint="search does not find what was written since")
+        raise
+
+
+def _index_waiting(tx: Tx) -> None:
     for row in tx.all(
         "SELECT n, label, description, content FROM memory_blocks WHERE deleted_at IS NULL"
         " AND n IN (SELECT row FROM index_queue WHERE kind = 'block')"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from memory import activity, block_log, database, late_indexes
 from memory.activity import Kind, NewEvent
@@ -163,6 +164,15 @@ async def test_what_fails_is_tried_again_and_reading_goes_on(store: Database, mo
     await store.write(POINT, add("the walrus"))
     assert await store.read(hits("walrus"), indexed=True) == 0
     assert await store.read(hits("walrus"), indexed=True) == 1
+
+
+async def test_an_index_that_is_broken_is_told_of_and_edits_go_on(store: Database) -> None:
+    await store.write(POINT, lambda tx: tx.run("DROP TABLE block_fts"))
+    with structlog.testing.capture_logs() as logged:
+        await store.write(POINT, add("the walrus"))
+        await store.read(late_indexes.waiting, indexed=True)
+    told = [(line["event"], line["reason"]) for line in logged]
+    assert told[:1] == [("words_not_indexed", "no such table: main.block_fts")]
 
 
 class Panic(BaseException):
