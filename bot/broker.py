@@ -4,6 +4,7 @@ Every function works inside the transaction of what it belongs to: question with
 the row that starts the agent again, use of a yes with the effect.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -28,6 +29,7 @@ MOST_WAITING = 20
 """Questions from one place that wait at the same time; a flood of them asks nobody anything."""
 MOST_REPEATS = 3
 """How often a card is shown again after somebody deleted it; a moderating bot would delete it for ever."""
+_GONE = 256  # ids of deleted messages: more than one clean-up takes
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class Broker:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._handles: dict[PersonId, str] = {}  # of who answered: said beside their ids, kept nowhere
+        self._gone = deque[tuple[str, str]](maxlen=_GONE)  # deleted, and not known as ours yet: one just sent may be
 
     def ask(self, tx: Tx, asking: Asking, need: Need, now: datetime) -> Permit | Request:
         """A permit when a grant covers the call; otherwise the question is stored and its cards are queued.
@@ -290,10 +293,7 @@ class Broker:
             outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
 
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
-        """A message was deleted: what was asked because of it is taken back, and a card of ours is shown again.
-
-        Whether anything was queued.
-        """
+        """A message was deleted: take back what was asked for it, show our card again; whether that queued anything."""
         message = messages.by_external(tx, source, external_id)
         asked = [] if message is None else requests.about(tx, message.id)
         words = "Taken back: the message that this came from was deleted"
@@ -313,6 +313,8 @@ class Broker:
     def card_gone(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
         """Show a card again that somebody deleted while it waits, a few times."""
         row = outbox.said_by_us(tx, source, external_id)
+        if row is None:
+            self._gone.append((source, external_id))
         if row is None or "card" not in row.detail:
             return False
         request = requests.get(tx, RequestId(row.detail["card"]["request"]))
@@ -323,6 +325,10 @@ class Broker:
         new = outbox.NewRow(f"{row.key}/again", row.place, row.source, row.content, row.audience, detail=row.detail)
         outbox.add(tx, replace(new, person=request.person, agent=request.agent), now)
         return True
+
+    def sent(self, tx: Tx, row: outbox.OutRow, external_id: str, now: datetime) -> bool:
+        """Show a card again that was deleted in the moment before its id was stored; whether that queued anything."""
+        return (row.source, external_id) in self._gone and self.card_gone(tx, row.source, external_id, now)
 
     def lost(self, tx: Tx, row: outbox.OutRow, reason: str, now: datetime) -> bool:
         """A card could not be delivered: try the next place, or tell the agent. False when the row is no card."""

@@ -56,7 +56,7 @@ _GIVE_UP = timedelta(minutes=30)  # of unclear sends of one row, while the histo
 _log = structlog.get_logger("bot.courier")
 
 
-def _nobodys(_tx: Tx, _row: OutRow, _reason: str, _now: datetime) -> bool:
+def _nobodys(_tx: Tx, _row: OutRow, _words: str, _now: datetime) -> bool:
     """Where no row is anything but an answer."""
     return False
 
@@ -66,7 +66,8 @@ class Office:
     """What a courier is given: the clock, whom to tell of failures, and what to call when a row has moved on.
 
     `told` is called when something may wait in another place's outbox or inbox. `lost` sees rows that could not be
-    delivered, in the transaction that gives them up; True when that is taken care of.
+    delivered, in the transaction that gives them up; True when that is taken care of. `sent` sees rows that were, with
+    the platform's id, in the transaction that stores it.
     """
 
     clock: Clock
@@ -74,6 +75,7 @@ class Office:
     moved: Callable[[], None]
     told: Callable[[], None]
     lost: Callable[[Tx, OutRow, str, datetime], bool] = _nobodys
+    sent: Callable[[Tx, OutRow, str, datetime], bool] = _nobodys
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Courier:
         self._notices = office.notices
         self._moved = office.moved
         self._told = office.told
-        self._lost = office.lost
+        self._lost, self._stored = office.lost, office.sent
         self._woken = asyncio.Event()
         self._unread = 0
         """Looks into the history that were refused, in a row; `_looks` counts those during an outage as well."""
@@ -233,7 +235,9 @@ class Courier:
         preview = outbox.of_key(tx, row.detail["preview"]) if row.detail.get("preview") else None
         if preview is not None and preview.external_id == external:
             outbox.replace_preview(tx, preview.id)
-        outbox.mark_sent(tx, row.id, external, self._clock())
+        now = self._clock()
+        outbox.mark_sent(tx, row.id, external, now)
+        self._stored(tx, row, external, now)
         if row.detail.get("images"):
             outbox.drop_images(tx, row.id)
 

@@ -365,8 +365,8 @@ class Router:
             if place in couriers:
                 couriers[place].wake()
                 return
-            tell = functools.partial(self.resume, house.id)
-            office = Office(house.kit.clock, house.notices, self._settled.pulse, tell, house.kit.broker.lost)
+            tell, broker = functools.partial(self.resume, house.id), house.kit.broker
+            office = Office(house.kit.clock, house.notices, self._settled.pulse, tell, broker.lost, broker.sent)
             courier = Courier(database, place, self._endpoints[source], office)
             couriers[place] = courier
             try:

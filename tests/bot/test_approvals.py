@@ -1,8 +1,8 @@
 """A call that needs a yes: asked, answered, run once, in the place it came from; the real service around it."""
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from memory.audience import Trust
 from memory.database import Tx
 from memory.ids import PersonId, RequestId
 from memory.requests import Verdict
-from sources.base import DeliveryFailed
+from sources.base import Delivery, DeliveryFailed
 from tests.bot.asking import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, strokes, waiting
 from tests.bot.parts import (
     ANN,
@@ -414,6 +414,39 @@ async def test_a_card_that_somebody_deletes_is_shown_again_while_it_waits(tmp_pa
         assert len([send for send in service.platform.sends if send.buttons]) == 1 + MOST_REPEATS
         await answer(service, request)
         assert await strokes(service) == 1
+
+
+@dataclass
+class Moderated(Platform):
+    """Somebody deletes the next card in the moment that it stands there, before the service knows its id."""
+
+    delete: Callable[[str], Awaitable[None]] | None = None
+
+    async def send(self, delivery: Delivery) -> str:
+        external = await super().send(delivery)
+        if delivery.buttons and (delete := self.delete) is not None:
+            self.delete = None
+            self.posts = [post for post in self.posts if post.external_id != external]
+            await delete(external)
+        return external
+
+
+async def test_a_card_that_is_deleted_before_its_id_is_stored_is_shown_again_too(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.platform = platform = Moderated(setting.clock)
+    async with running(tmp_path, setting) as service:
+
+        async def delete(external: str) -> None:
+            service.hear(replace(deleted(0, OWNERS_PLACE), subject=external, external_id=f"{external}!"))
+            await service.router.taken_in(10)
+
+        platform.delete = delete
+        await service.heard(said("ring the bell", 1))
+        assert len([send for send in platform.sends if send.buttons]) == 2
+        (card,) = [post for post in platform.posts if post.buttons]
+        await answer(service, await waiting(service))
+        assert await strokes(service) == 1
+        assert card.buttons is None
 
 
 async def test_when_nobody_can_be_asked_the_agent_is_told(tmp_path: Path) -> None:
