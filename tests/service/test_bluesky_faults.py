@@ -129,12 +129,11 @@ async def test_through_errors_limits_and_an_outage_each_mention_is_answered_once
         server.fail(LIST, 429, headers={"ratelimit-reset": str(int(time.time()) + 2)})
         assert (await answered(sky, "two", "second")).text == "two"
         before = len(sky.service.logged_events("bluesky_unreachable"))
-        port = int(server.url.rpartition(":")[2])
         await server.down()
         sky.model.script(Answer("three"))
         sky.mention("while you were away")
         await sky.service.logged("bluesky_unreachable", count=before + 1)
-        await server.up(port)
+        await server.up()
         await server.wait_for_post(sky.bot, 2, within=60)
         await sky.looked(3)
         await sky.service.stop()

@@ -1,4 +1,17 @@
 """Servers that the program talks to over sockets, as Discord, Bluesky and a model would."""
 
+import socket
+
 PATIENCE = 30.0
 """Seconds that a test waits for what has to come: many times what it takes, since only a failing test waits so long."""
+
+
+def bound(port: int) -> socket.socket:
+    """A socket on a port of 127.0.0.1, any one for 0, that does not listen yet: whoever connects is refused.
+
+    A server that is away keeps one, or the port could be given to a connection that somebody makes meanwhile.
+    """
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("127.0.0.1", port))
+    return made

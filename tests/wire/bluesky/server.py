@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.wire import PATIENCE
+from tests.wire import PATIENCE, bound
 from tests.wire.bluesky.chat import Chat
 from tests.wire.bluesky.jetstream import METHOD
 from tests.wire.bluesky.world import Invalid, Json, Post, User, World
@@ -44,32 +44,36 @@ class BlueskyServer(World):
         self._tokens: dict[str, tuple[str, str]] = {}
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
+        self._waiting = bound(0)
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, port: int = 0) -> AsyncIterator[Self]:
+    async def start(cls) -> AsyncIterator[Self]:
         server = cls()
-        await server.up(port)
+        await server.up()
         try:
             yield server
         finally:
             await server.down()
+            server._waiting.close()
 
-    async def up(self, port: int = 0) -> None:
-        """Answer there."""
+    async def up(self) -> None:
+        """Answer, on the same port as before if there was one."""
         app = web.Application()
         app.router.add_get(f"/xrpc/{METHOD}", self.jetstream.answer)
         app.router.add_route("*", "/xrpc/{method}", self._answer)
         self._runner = runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port).start()
+        await web.SockSite(runner, self._waiting).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
 
     async def down(self) -> None:
         """Answer nothing any more; what stands there stays."""
         await self.jetstream.cut()
         if self._runner is not None:
+            port = self._runner.addresses[0][1]
             await self._runner.cleanup()
+            self._runner, self._waiting = None, bound(port)
 
     def fail(self, method: str, *outcomes: int | str, headers: dict[str, str] | None = None) -> None:
         """Answer the next calls of a method so."""

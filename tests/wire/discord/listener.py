@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 
 from aiohttp import web
+
+from tests.wire import bound
 
 
 class Listener:
@@ -14,7 +15,8 @@ class Listener:
     def __init__(self, app: web.Application) -> None:
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
         self._server: asyncio.Server | None = None
-        self.port = 0
+        self._waiting = bound(0)
+        self.port: int = self._waiting.getsockname()[1]
 
     async def start(self) -> None:
         await self._runner.setup()
@@ -23,17 +25,16 @@ class Listener:
     async def open(self) -> None:
         """Listen, on the same port as before if there was one."""
         if self._server is None:
-            listening = socket.create_server(("127.0.0.1", self.port), backlog=128)
-            self.port = listening.getsockname()[1]
             assert self._runner.server is not None
             loop = asyncio.get_running_loop()
-            self._server = await loop.create_server(self._runner.server, sock=listening)
+            self._server = await loop.create_server(self._runner.server, sock=self._waiting, backlog=128)
 
     async def shut(self) -> None:
         """Refuse new connections; present ones live on."""
         if self._server is not None:
             self._server.close()
             self._server = None
+            self._waiting = bound(self.port)
 
     def drop(self) -> None:
         """Break the present connections."""
@@ -43,5 +44,6 @@ class Listener:
 
     async def stop(self) -> None:
         await self.shut()
+        self._waiting.close()
         self.drop()
         await self._runner.cleanup()
