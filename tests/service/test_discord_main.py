@@ -24,7 +24,7 @@ async def test_a_fact_told_before_a_kill_is_known_after_the_restart(tmp_path: Pa
 
 async def test_a_burst_of_one_person_is_answered_as_one(tmp_path: Path) -> None:
     async with town(tmp_path, scripted=True) as t:
-        t.configure("merge_seconds = 0.5")
+        t.configure("merge_seconds = 2")  # many times what three messages take to be stored
         t.model.script(Answer("all three"))
         await t.service.start()
         for words in ("<@bot> I have", "<@bot> three", "<@bot> questions"):
