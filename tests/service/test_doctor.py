@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from tests.service.running import START_SECONDS
 from tests.service.towns import NO_MERGING, Town, town
 from tests.wire.model import UNAUTHORIZED, Answer
 
@@ -145,7 +146,7 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         code, out, error = await t.service.run("restart")
         assert (code, error) == (0, "")
         assert out.startswith("The service started again at ")
-        await t.service.logged("ready", front_end="discord", count=2, within=40)
+        await t.service.logged("ready", front_end="discord", count=2, within=START_SECONDS)
         answer = await t.ask(t.ana, t.general, "<@bot> where is the key?")
         assert "under the mat" in answer.text
 
@@ -164,7 +165,7 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         told = await asyncio.gather(*asked, t.ana.command("memory list", None, t.general))
         assert all("I finish what I am saying" in each.text for each in told[:-1])
         assert "persona" in told[-1].text
-        await t.service.logged("ready", front_end="discord", count=3, within=40)
+        await t.service.logged("ready", front_end="discord", count=3, within=START_SECONDS)
         code, out, _ = await t.service.run("agent", "list", "--json")
         assert "Vega" in [each["agent"] for each in json.loads(out)]
         await t.service.stop()
