@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from tests.service.towns import Town
+from tests.service.asking import rows
+from tests.service.towns import Town, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer
 
@@ -95,7 +96,7 @@ async def test_an_answer_wakes_only_the_person_it_is_for(scripted: Town) -> None
 async def test_a_preview_wakes_nobody_and_neither_does_its_last_edit(scripted: Town) -> None:
     channel, bob = scripted.guild.text_channel("mentions-preview"), scripted.member("Berta")
     text = f"@everyone {bob.mention} listen: " + "la " * 30 + "end"
-    scripted.model.script(Answer(text, chunks=16, pace=0.25))
+    scripted.model.script(Answer(text, chunks=28, pace=0.25))  # the last half of it only after a preview was due
     said = await scripted.ana.say(channel, "<@bot> sing")
     answer = await channel.wait_for_bot(lambda m: m.content == text, after=said)
     assert wakes(answer) == ([], [], False)
@@ -108,8 +109,10 @@ async def test_a_silent_answer_says_nothing(scripted: Town) -> None:
     channel = scripted.guild.text_channel("silence")
     scripted.model.script(Answer(" \n"), Answer("here I am"))
     await scripted.ana.say(channel, "<@bot> say nothing")
-    await scripted.model.wait_for(1)
+    over = "SELECT status FROM turns WHERE place_id = ?"  # what is said before that would join it
+    await until(lambda: rows(scripted, over, f"discord:{channel.id}") == [("done",)], what="the end of the silent turn")
     await scripted.ask(scripted.ana, channel, "<@bot> and now?")
+    assert len(scripted.model.requests) == 2
     assert [message.content for message in channel.from_bot] == ["here I am"]
 
 
