@@ -1,11 +1,22 @@
 """Somebody mentions the agent on Bluesky: the program as a process, a small server over sockets, a scripted model."""
 
 import json
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
-from tests.service.bluesky import skies
+from tests.service.bluesky import Skies, skies
 from tests.wire.model import Answer, Call, Calls, Slow
+
+SAID = "SELECT 1 FROM messages WHERE instr(content, ?)"
+
+
+def found(sky: Skies, statement: str, words: str) -> bool:
+    """Whether the statement gives any row of the store for these words."""
+    path = next(sky.service.home.glob("constellations/*/carina.db"))
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return connection.execute(statement, (words,)).fetchone() is not None
 
 
 async def test_a_mention_is_answered_once_in_its_thread(tmp_path: Path) -> None:
@@ -244,10 +255,10 @@ async def test_what_a_followed_person_posts_is_found_later_and_answered_by_nobod
         await sky.service.logged("bluesky_subscribed")
         sky.ana.post("the ferry leaves at noon")
         withdrawn = sky.ana.post("the ferry leaves at dawn")
-        await sky.server.until(lambda: sky.server.count("app.bsky.feed.getPostThread") == 2)
-        await sky.looked(2)
+        await sky.until(lambda: found(sky, SAID, "noon"))
+        await sky.until(lambda: found(sky, SAID, "dawn"))
         withdrawn.delete()
-        await sky.looked(5)
+        await sky.until(lambda: not found(sky, SAID, "dawn"))
         sky.model.script(Calls(Call("search", {"query": "ferry"})), Answer("At noon."))
         sky.mention("when does it leave?", sky.server.user("bob.test"))
         await sky.server.wait_for_post(sky.bot)
@@ -265,8 +276,9 @@ async def test_a_like_is_among_what_happened_and_answered_by_nobody(tmp_path: Pa
         await sky.start()
         sky.mention("hi")
         answer = await sky.server.wait_for_post(sky.bot)
-        await sky.looked(10)
+        await sky.until(lambda: found(sky, "SELECT 1 FROM outbox WHERE status = ?", "sent"))
         sky.ana.like(answer)
+        await sky.until(lambda: found(sky, "SELECT 1 FROM activity_events WHERE instr(words, ?)", "liked your post"))
         await sky.looked(10)
         code, out, _ = await sky.service.run("activity", "--json")
         await sky.service.stop()
