@@ -11,7 +11,7 @@ import pytest
 
 from tests.checking_in import check_in
 from tests.service.asking import minutes_in, pause_jobs, refused, rows
-from tests.service.towns import Town, town, until
+from tests.service.towns import Town, one_day, town, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 AGENTS = """
@@ -66,6 +66,7 @@ async def started(folder: Path) -> AsyncIterator[Town]:
         made.model.default = tells
         await made.service.start()
         pause_jobs(made)
+        await one_day()
         yield made
         await made.service.stop()
 
@@ -175,6 +176,8 @@ async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str)
         assert await ran(t, "sleeptime") == "fired: Night: sync"
         written = "SELECT content FROM memory_blocks WHERE label = 'notes'"
         await until(lambda: "fence matters" in str(rows(t, written)), 30, what="what the agent writes")
+        unwatched = "SELECT status FROM turns WHERE person_id IS NULL"
+        await until(lambda: rows(t, unwatched) == [("done",)], what="the end of its turn")
         ((date,),) = rows(t, "SELECT substr(started_at, 1, 13) FROM turns WHERE person_id IS NULL")
         hour, day = int(str(date)[11:13]), str(date)[:10]
         nights = rows(t, f"SELECT date('{day}', '{-1 if hour < 12 else 0} days')")
