@@ -101,8 +101,7 @@ async def test_killed_while_it_is_sent_again_it_is_said_once(t: Town) -> None:
     await t.service.stop()
     t.service.environment["CARINA_FAULT"] = "discord.send:after:2"
     await t.service.start()
-    code, _out, _error = await t.service.run("outbox", "retry", row)
-    assert code == 0
+    await t.service.run("outbox", "retry", row)  # which may not be answered before the death
     assert await t.service.ended() < 0
     del t.service.environment["CARINA_FAULT"]
     await t.service.start()
