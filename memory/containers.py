@@ -15,7 +15,7 @@ from loro import LoroDoc, LoroMap, LoroText
 from memory.changes import by_words, difference
 from memory.errors import BlockRefused, Refused
 from memory.log_entries import add_entry
-from memory.part_items import alike
+from memory.part_items import item_splices
 from memory.parts import LOST, Amends, Held
 from memory.schemas import (
     MOST_ITEMS,
@@ -190,14 +190,13 @@ def _set(kept: LoroMap, name: str, value: Any) -> None:
 
 
 def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
-    """Make these the items, by changing only those between the first and the last that differ."""
+    """Make these the items; those that stay keep their writers."""
     held = loro.get_movable_list(name)
     before: Any = held.get_deep_value()
-    start = alike(before, items)
-    end = alike(before[start:][::-1], items[start:][::-1])
-    held.delete(start, len(before) - start - end)
-    for place, item in enumerate(items[start : len(items) - end], start):
-        held.insert(place, item)
+    for splice in item_splices(before, items):
+        held.delete(splice.place, splice.delete)
+        for place, item in enumerate(splice.items, splice.place):
+            held.insert(place, item)
 
 
 def add_text(loro: LoroDoc, target: Target, text: str) -> None:

@@ -1,6 +1,7 @@
 """The items of one list with all that they ever were: each is one private character in a weave."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -23,7 +24,9 @@ class _Unknown:
 
 
 UNKNOWN = _Unknown()
-_FIRST_OLD = 0x100000  # characters from here on stand for items that are older than the history
+_MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # of items that are the same, and of items: some tens of milliseconds
+_FIRST_FRESH = 0xF0000  # characters from here on stand for items that are about to be written
+_FIRST_OLD = 0x100000  # and from here on for those that are older than the history
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Items:
         """New items at a place; `first` names the first of them."""
         for at, value in enumerate(values):
             char = chr(len(self._values))
-            if ord(char) >= _FIRST_OLD:
+            if ord(char) >= _FIRST_FRESH:
                 raise Refused("more items were ever in this list than can be looked back at")
             self._called[first[0] + at, first[1]] = char
             self._values[char] = [(number, value)]
@@ -180,16 +183,22 @@ class Items:
         before = [self._known_value(char, sight) for char in chars]
         if any(value is UNKNOWN for value in before):
             return None
-        script, fresh = list[Run](), [chr(at) for at in range(len(wanted))]  # stand for what is wanted
+        script, fresh = list[Run](), {chr(_FIRST_FRESH + at): value for at, value in enumerate(wanted)}
+        written = [*fresh]
         matcher = SequenceMatcher(None, [*map(_key, before)], [*map(_key, wanted)], autojunk=False)
         for kind, start, end, first, last in matcher.get_opcodes():
+            if kind != "equal" and last > first:
+                script.append(Run("".join(written[first:last]), 1))  # before what it comes in place of, as in a weave
             if end > start:
                 script.append(Run(chars[start:end], 0) if kind == "equal" else Run(chars[start:end], 0, 1))
-            if kind != "equal" and last > first:
-                script.append(Run("".join(fresh[first:last]), 1))
+
+        def left(standing: str, new: str) -> str:
+            said, say = [_key(self._values[char][-1][1]) for char in standing], [_key(fresh[char]) for char in new]
+            return new[len(said) :] if say[: len(said)] == said else new
+
         splices = (
-            ItemSplice(each.place, each.delete, tuple(wanted[ord(char)] for char in each.insert))
-            for each in self._weave.merged(sight, script).splices
+            ItemSplice(each.place, each.delete, tuple(fresh[char] for char in each.insert))
+            for each in self._weave.merged(sight, script, left).splices
         )
         return ItemPlan(splices=tuple(splices))
 
@@ -266,6 +275,27 @@ def narrowed(now: Sequence[T], splices: Iterable[tuple[int, int, Sequence[T]]]) 
         if delete - start - end or len(insert) - start - end:
             left.append((place + start, delete - start - end, insert[start : len(insert) - end]))
     return left
+
+
+def item_splices(before: Sequence[Any], after: Sequence[Any]) -> list[ItemSplice]:
+    """The way from one list to another, from the end to the beginning.
+
+    Items between those that both begin and end with are told apart where that is soon done.
+    """
+    start = alike(before, after)
+    end = alike(before[start:][::-1], after[start:][::-1])
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    was, wanted = [*map(_key, old)], [*map(_key, new)]
+    times = Counter(wanted)
+    pairs = sum(count * times[key] for key, count in Counter(was).items())
+    if pairs > _MOST_PAIRS or min(len(was), len(wanted)) > _MOST_COMPARED:
+        return [ItemSplice(start, len(old), tuple(new))] if old or new else []
+    codes = SequenceMatcher(None, was, wanted, autojunk=False).get_opcodes()
+    return [
+        ItemSplice(start + first, last - first, tuple(new[begin:stop]))
+        for kind, first, last, begin, stop in reversed(codes)
+        if kind != "equal"
+    ]
 
 
 def alike(one: Sequence[Any], other: Sequence[Any]) -> int:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from memory.changes import Change, Deed, Splice, Step, played
 from memory.errors import BlockCorrupt
-from memory.restoring import Tie, runs_on, same_words, sides, since, taken
+from memory.restoring import Tie, runs_on, same_words, sides, since, still_new, taken
 from memory.runs import PAGE, Page, Run, Sight, paged
 
 Ties: TypeAlias = Callable[[Sequence[str], Sequence[str]], Sequence[Tie]]
@@ -289,38 +289,44 @@ class Weave:
         """Whether anything was written or removed that a writer does not know of."""
         return any(run.known(sight) != run.stands for run in self._runs)
 
-    def merged(self, sight: Sight, script: Sequence[Run]) -> Plan:
+    def merged(self, sight: Sight, script: Sequence[Run], left: Callable[[str, str], str] = still_new) -> Plan:
         """The way to what somebody makes who knows no more than that, keeping what others wrote since.
 
         `script` are the runs of a weave of its own, from that text (version 0) to the wanted one: what stands with
-        `born` 0 is kept, what died goes, the rest is new. At one place, what was written meanwhile comes first.
+        `born` 0 is kept, what died goes, the rest is new. At one place, what was written meanwhile comes first; and
+        of what one change of those wrote there just so only what is `left` is written.
         """
         rest = [run if run.known(sight) else None for run in self._runs]
         splices, place, at, used = list[Splice](), 0, 0, 0
 
-        def pass_new() -> None:
+        def pass_new() -> Collection[str]:
             nonlocal at, place
+            passed: dict[int, str] = {}
             while at < len(rest) and rest[at] is None:
-                place += len(self._runs[at].text) if self._runs[at].stands else 0
+                run = self._runs[at]
+                if run.stands:
+                    place += len(run.text)
+                    passed[run.born] = passed.get(run.born, "") + run.text
                 at += 1
+            return passed.values()
 
         for part in script:
             if part.born:
                 if part.stands:
-                    if used == 0:
-                        pass_new()
-                    splices.append(Splice(place, 0, part.text))
+                    passed = pass_new() if used == 0 else ()
+                    if new := min((left(text, part.text) for text in passed), key=len, default=part.text):
+                        splices.append(Splice(place, 0, new))
                 continue
-            left = len(part.text)
-            while left:
+            size_left = len(part.text)
+            while size_left:
                 if used == 0:
                     pass_new()
                 run = self._runs[at]
-                size = min(left, len(run.text) - used)
+                size = min(size_left, len(run.text) - used)
                 if run.stands and not part.stands:
                     splices.append(Splice(place, size, ""))
                 place += size if run.stands else 0
-                left, used = left - size, used + size
+                size_left, used = size_left - size, used + size
                 if used == len(run.text):
                     at, used = at + 1, 0
         return Plan(self.version, tuple(reversed(splices)))

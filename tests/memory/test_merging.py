@@ -258,3 +258,36 @@ def test_it_holds_for_a_block_of_which_the_document_lost_its_beginning(tx: Tx) -
     remove_item(tx, agent, "notes", "todo", 2)
     assert "Day 30, nothing new. Ask about the dentist." in content(tx)
     assert "## todo\n1. c\n" in content(tx)
+
+
+# ------------------------------------------------------------------------------------------------ the same, twice
+
+
+def test_what_others_wrote_just_so_meanwhile_is_not_written_twice(tx: Tx) -> None:
+    made(tx, new(content="Buy milk.\nBuy oats.\n"))
+    agent = shown(tx)
+    write_block(tx, OWNER, "notes", "Buy milk.\nBuy oat milk.\nCall Ann.\n")
+    write_block(tx, agent, "notes", "Buy milk.\nBuy oat milk.\n")
+    assert content(tx) == "Buy milk.\nBuy oat milk.\nCall Ann.\n"
+
+
+def test_the_same_text_from_the_same_version_again_changes_nothing(tx: Tx) -> None:
+    made(tx, new(content="Buy milk.\nBuy oats.\n"))
+    for text in ("Buy milk.\nBuy oat milk.\n", "Buy milk.\nBuy oat milk.\nCall Ann.\n"):
+        write_block(tx, OWNER, "notes", text, seen=1)
+    block = write_block(tx, OWNER, "notes", "Buy milk.\nBuy oat milk.\n", seen=1)
+    assert (block.content, block.version) == ("Buy milk.\nBuy oat milk.\nCall Ann.\n", 3)
+
+
+def test_items_that_others_added_just_so_meanwhile_are_not_added_twice(tx: Tx) -> None:
+    made(tx, new(schema=ListSchema()))
+    for item in ("a", "b"):
+        add_item(tx, OWNER, "notes", "", item)
+    agent = shown(tx)
+    set_field(tx, OWNER, "notes", "", ["x", "a", "b", "c"])
+    set_field(tx, agent, "notes", "", ["a", "b", "c", "d"])
+    assert content(tx) == "1. x\n2. a\n3. b\n4. c\n5. d\n"
+    agent = shown(tx)
+    set_field(tx, OWNER, "notes", "", ["x", "y"])
+    set_field(tx, agent, "notes", "", ["x", "y"])
+    assert content(tx) == "1. x\n2. y\n"

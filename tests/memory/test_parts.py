@@ -26,7 +26,7 @@ from memory.blocks import (
 from memory.changes import SYSTEM, Writer, agent_writer, job_writer, person_writer
 from memory.database import Tx
 from memory.errors import BlockRefused, Refused
-from memory.part_items import Items
+from memory.part_items import Items, ItemSplice, item_splices
 from memory.past import past_of
 from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new, restart
@@ -377,6 +377,20 @@ def test_an_undo_reaches_into_archives_for_what_it_brings_back() -> None:
 
 def test_more_items_than_there_are_characters_are_refused() -> None:
     items = Items()
-    items.insert(1, 0, [""] * 0x100000, (0, "1"))
+    items.insert(1, 0, [""] * 0xF0000, (0, "1"))
     with pytest.raises(Refused, match="more items"):
         items.insert(2, 0, [""], (0x100000, "1"))
+
+
+@given(before=st.lists(st.sampled_from("abc"), max_size=8), after=st.lists(st.sampled_from("abc"), max_size=8))
+def test_the_way_from_one_list_to_another_leads_there(before: list[str], after: list[str]) -> None:
+    held = [*before]
+    for splice in item_splices(before, after):
+        held[splice.place : splice.place + splice.delete] = splice.items
+    assert held == after
+
+
+def test_of_lists_that_take_long_to_compare_all_between_the_ends_is_exchanged() -> None:
+    before = [str(number) for number in range(5_000)]
+    after = ["0", *before[:0:-1]]
+    assert item_splices(before, after) == [ItemSplice(1, 4_999, tuple(after[1:]))]
