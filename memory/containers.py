@@ -346,7 +346,7 @@ def parts_of(loro: LoroDoc) -> Held | None:
             case "value":
                 kept: Any = loro.get_map(target.within).get_value()
                 found[path] = kept.get(path.rpartition(".")[2])
-    return Held(schema, found)
+    return Held(schema, found, values(loro, schema))
 
 
 def amend(loro: LoroDoc, amends: Amends) -> None:

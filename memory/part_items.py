@@ -1,6 +1,7 @@
 """The items of one list with all that they ever were: each is one private character in a weave."""
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +26,7 @@ class _Unknown:
 
 UNKNOWN = _Unknown()
 _MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # of items that are the same, and of items: some tens of milliseconds
-_FIRST_FRESH = 0xF0000  # characters from here on stand for items that are about to be written
-_FIRST_OLD = 0x100000  # and from here on for those that are older than the history
+_FIRST_OLD = 0x100000  # characters from here on stand for items that are older than the history
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Items:
         """New items at a place; `first` names the first of them."""
         for at, value in enumerate(values):
             char = chr(len(self._values))
-            if ord(char) >= _FIRST_FRESH:
+            if ord(char) >= _FIRST_OLD:
                 raise Refused("more items were ever in this list than can be looked back at")
             self._called[first[0] + at, first[1]] = char
             self._values[char] = [(number, value)]
@@ -158,6 +158,11 @@ class Items:
                 sets.append((at, wanted[char]))
         return ItemPlan(tuple(sets), tuple(splices), tuple(gone), tuple(lost))
 
+    def author(self, place: int) -> int:
+        """The change that wrote the item that stands there."""
+        sets = self._values[self._weave.text()[place]]
+        return sets[settled(sets, self._notes())][0]
+
     def place_of(self, number: int, sight: Sight) -> int | None:
         """Where an item stands now that had that number, counted from 1, in the version that a writer was shown.
 
@@ -183,24 +188,32 @@ class Items:
         before = [self._known_value(char, sight) for char in chars]
         if any(value is UNKNOWN for value in before):
             return None
-        script, fresh = list[Run](), {chr(_FIRST_FRESH + at): value for at, value in enumerate(wanted)}
-        written = [*fresh]
+        script, fresh = list[Run](), self._fresh(wanted, sight)
         matcher = SequenceMatcher(None, [*map(_key, before)], [*map(_key, wanted)], autojunk=False)
         for kind, start, end, first, last in matcher.get_opcodes():
-            if kind != "equal" and last > first:
-                script.append(Run("".join(written[first:last]), 1))  # before what it comes in place of, as in a weave
             if end > start:
                 script.append(Run(chars[start:end], 0) if kind == "equal" else Run(chars[start:end], 0, 1))
-
-        def left(standing: str, new: str) -> str:
-            said, say = [_key(self._values[char][-1][1]) for char in standing], [_key(fresh[char]) for char in new]
-            return new[len(said) :] if say[: len(said)] == said else new
-
+            if kind != "equal" and last > first:
+                script.append(Run("".join(fresh[first:last]), 1))
+        meant = dict(zip(fresh, wanted, strict=True))
         splices = (
-            ItemSplice(each.place, each.delete, tuple(fresh[char] for char in each.insert))
-            for each in self._weave.merged(sight, script, left).splices
+            ItemSplice(each.place, each.delete, tuple(meant[char] for char in each.insert))
+            for each in self._weave.merged(sight, script, lambda _text, _place: True).splices
         )
         return ItemPlan(splices=tuple(splices))
+
+    def _fresh(self, wanted: Sequence[Any], sight: Sight) -> list[str]:
+        """Characters for what is wanted: those of the same items that others added since, or else of its own."""
+        known = set(self._weave.known(sight))
+        added: dict[str, list[str]] = {}
+        for char in self._weave.text():
+            if char not in known:
+                added.setdefault(_key(self._values[char][-1][1]), []).append(char)
+        found = []
+        for at, value in enumerate(wanted):
+            alike = added.get(_key(value), [])
+            found.append(alike.pop(0) if alike else chr(sys.maxunicode - at))
+        return found
 
     def _known_value(self, char: str, sight: Sight) -> Any:
         sets = self._values[char]

@@ -37,6 +37,8 @@ class Held:
 
     schema: Schema
     values: Mapping[str, Any]
+    whole: Any = None
+    """The same in one, with the logs, as it is rendered."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,16 @@ class Parts:
     def items(self, path: str) -> Items:
         """A list with all its items."""
         return self._items[path]
+
+    def author(self, path: str, item: int | None = None) -> int | None:
+        """The change that wrote a value, or the item at that place of a list; None where no value was ever set."""
+        if item is not None:
+            return self._items[path].author(item)
+        sets = self._added.get(path) or self._values.get(path)
+        if not sets:
+            return None
+        place = settled(sets, self._notes)
+        return sets[place][0] if place >= 0 else None
 
     def taken_back(self, numbers: Collection[int], *, beside: bool = False) -> Amends:
         """The way to the parts without some changes, keeping whatever others changed later.

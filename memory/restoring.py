@@ -56,14 +56,6 @@ def same_words(dead: Sequence[str], new: Sequence[str]) -> list[Tie]:
     ]
 
 
-def still_new(standing: str, new: str) -> str:
-    """What is left to write of some words where others stand at their place already, which may be the same."""
-    shorter = min(standing, new, key=len)
-    if standing == new or (_LETTER.search(shorter) and (standing.startswith(new) or standing.endswith(new))):
-        return ""
-    return new.removeprefix(standing) if _LETTER.search(shorter) else new
-
-
 def _words(texts: Sequence[str]) -> list[tuple[str, int]]:
     """The words with their places in the whole; none goes over the end of a text."""
     found, start = list[tuple[str, int]](), 0

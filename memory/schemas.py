@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -276,36 +276,52 @@ def _short(value: Any) -> str:
 
 def rendered(schema: Schema, values: Any) -> str:
     """The text of a block with these values: what is searched, and what prompts show through `view`."""
+    return "".join(segment.text for segment in segments(schema, values))
+
+
+class Segment(NamedTuple):
+    """A piece of a block's text. `path` is that of the part whose value it shows, `item` the place in its list."""
+
+    text: str
+    path: str | None = None
+    item: int | None = None
+
+
+def segments(schema: Schema, values: Any, prefix: str = "") -> Iterator[Segment]:
+    """The text of a block with these values, in pieces that show one part each; entries of logs have no path."""
     match schema:
-        case MapSchema():
-            return "".join(_field_lines(schema.fields, values))
-        case ListSchema() | LogSchema():
-            lines = (_line(schema.fields, item) for item in values)
-            numbered = isinstance(schema, ListSchema)
-            return "".join(f"{n}. {line}\n" if numbered else f"- {line}\n" for n, line in enumerate(lines, 1))
-        case CompositeSchema():
-            return "".join(
-                f"## {section.name}{' (read only)' if section.read_only else ''}\n"
-                f"{_ended(rendered(section.content, values[section.name]))}"
-                for section in schema.sections
-            )
+        case MapSchema(fields=fields):
+            for field in fields:
+                yield from _field_segments(field, values.get(field.name), f"{prefix}.{field.name}".lstrip("."))
+        case ListSchema(fields=fields):
+            for place, item in enumerate(values):
+                yield Segment(f"{place + 1}. {_line(fields, item)}\n", prefix, place)
+        case LogSchema(fields=fields):
+            yield from (Segment(f"- {_line(fields, item)}\n") for item in values)
+        case CompositeSchema(sections=sections):
+            for section in sections:
+                yield Segment(f"## {section.name}{' (read only)' if section.read_only else ''}\n")
+                last = ""
+                for segment in segments(section.content, values[section.name], section.name):
+                    last = segment.text or last
+                    yield segment
+                if last and not last.endswith("\n"):
+                    yield Segment("\n")
         case _:
-            return str(values)
+            yield Segment(str(values), prefix)
 
 
-def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else text + "\n"
-
-
-def _field_lines(fields: tuple[Field, ...], values: dict[str, Any]) -> Iterator[str]:
-    for field in fields:
-        value = values.get(field.name)
-        if isinstance(value, list):
-            yield f"{field.name}:\n" + "".join(f"{n}. {_flat(item)}\n" for n, item in enumerate(value, 1))
-        elif isinstance(value, str) and "\n" in value.strip():
-            yield f"{field.name}:\n" + "".join(f"  {line}\n" for line in value.strip().splitlines())
-        else:
-            yield f"{field.name}: {_word(field, value)}\n".replace(": \n", ":\n")
+def _field_segments(field: Field, value: Any, path: str) -> Iterator[Segment]:
+    if isinstance(value, list):
+        yield Segment(f"{field.name}:\n")
+        yield from (Segment(f"{place + 1}. {_flat(item)}\n", path, place) for place, item in enumerate(value))
+    elif isinstance(value, str) and "\n" in value.strip():
+        yield Segment(f"{field.name}:\n")
+        yield from (Segment(f"  {line}\n", path) for line in value.strip().splitlines())
+    else:
+        word = _word(field, value)
+        yield Segment(f"{field.name}: " if word else f"{field.name}:")
+        yield Segment(f"{word}\n", path)
 
 
 def _line(fields: tuple[Field, ...], item: Any) -> str:

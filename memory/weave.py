@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from memory.changes import Change, Deed, Splice, Step, played
 from memory.errors import BlockCorrupt
-from memory.restoring import Tie, runs_on, same_words, sides, since, still_new, taken
+from memory.restoring import Tie, runs_on, same_words, sides, since, taken
 from memory.runs import PAGE, Page, Run, Sight, paged
 
 Ties: TypeAlias = Callable[[Sequence[str], Sequence[str]], Sequence[Tie]]
@@ -60,6 +60,11 @@ def not_back(lost: Sequence[str]) -> str:
 def _short(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _MOST_CHARACTERS else f"{flat[: _MOST_CHARACTERS - 1]}…"
+
+
+def between_words(text: str, place: int) -> bool:
+    """Whether no word goes on over a place in a text."""
+    return not (0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum())
 
 
 class Weave:
@@ -289,47 +294,62 @@ class Weave:
         """Whether anything was written or removed that a writer does not know of."""
         return any(run.known(sight) != run.stands for run in self._runs)
 
-    def merged(self, sight: Sight, script: Sequence[Run], left: Callable[[str, str], str] = still_new) -> Plan:
+    def merged(self, sight: Sight, script: Sequence[Run], ends: Callable[[str, int], bool] = between_words) -> Plan:
         """The way to what somebody makes who knows no more than that, keeping what others wrote since.
 
         `script` are the runs of a weave of its own, from that text (version 0) to the wanted one: what stands with
-        `born` 0 is kept, what died goes, the rest is new. At one place, what was written meanwhile comes first; and
-        of what one change of those wrote there just so only what is `left` is written.
+        `born` 0 is kept, what died goes, the rest is new. At one place, what was written meanwhile comes first; where
+        both begin with the same, as far as it `ends` with a word there, it is written once.
         """
         rest = [run if run.known(sight) else None for run in self._runs]
         splices, place, at, used = list[Splice](), 0, 0, 0
 
-        def pass_new() -> Collection[str]:
+        def pass_new() -> None:
             nonlocal at, place
-            passed: dict[int, str] = {}
             while at < len(rest) and rest[at] is None:
-                run = self._runs[at]
-                if run.stands:
-                    place += len(run.text)
-                    passed[run.born] = passed.get(run.born, "") + run.text
+                place += len(self._runs[at].text) if self._runs[at].stands else 0
                 at += 1
-            return passed.values()
 
         for part in script:
             if part.born:
                 if part.stands:
-                    passed = pass_new() if used == 0 else ()
-                    if new := min((left(text, part.text) for text in passed), key=len, default=part.text):
-                        splices.append(Splice(place, 0, new))
+                    if used == 0:
+                        pass_new()
+                    splices.append(Splice(place, 0, part.text))
                 continue
-            size_left = len(part.text)
-            while size_left:
+            left = len(part.text)
+            while left:
                 if used == 0:
                     pass_new()
                 run = self._runs[at]
-                size = min(size_left, len(run.text) - used)
+                size = min(left, len(run.text) - used)
                 if run.stands and not part.stands:
                     splices.append(Splice(place, size, ""))
                 place += size if run.stands else 0
-                size_left, used = size_left - size, used + size
+                left, used = left - size, used + size
                 if used == len(run.text):
                     at, used = at + 1, 0
-        return Plan(self.version, tuple(reversed(splices)))
+        return Plan(self.version, tuple(reversed(self._once(splices, sight, ends))))
+
+    def _once(self, splices: Sequence[Splice], sight: Sight, ends: Callable[[str, int], bool]) -> list[Splice]:
+        """The same splices, without what stands there already since somebody else put it there too."""
+        text = self.text()
+        new = [not run.known(sight) for run in self._runs if run.stands for _ in run.text]
+        found = list[Splice]()
+        for at, each in enumerate(splices):
+            start = end = each.place
+            while start and new[start - 1]:
+                start -= 1
+            while end < len(new) and new[end]:
+                end += 1
+            alone = at + 1 == len(splices) or end <= splices[at + 1].place
+            for stop in (end, each.place) if alone else (each.place,):
+                if both := _both_begin(text[start:stop], each.insert, ends):
+                    found.append(Splice(stop, 0, each.insert[both:]))
+                    break
+            else:
+                found.append(each)
+        return [each for each in found if each.insert or each.delete]
 
     def _plan(self, wanted: Callable[[int, Run], bool], ends: Mapping[int, str] = MappingProxyType({})) -> Plan:
         """Operations that make exactly the wanted runs stand, and behind some that come back these `ends`."""
@@ -345,6 +365,13 @@ class Weave:
                 restored += len(run.text)
             place += len(run.text) if run.stands else 0
         return Plan(self.version, tuple(reversed(splices)), removed, restored)
+
+
+def _both_begin(one: str, other: str, ends: Callable[[str, int], bool]) -> int:
+    """The length of what one is wholly and the other begins with, if that is where a word ends; else 0."""
+    size = min(len(one), len(other))
+    longer = max(one, other, key=len)
+    return size if one[:size] == other[:size] and ends(longer, size) else 0
 
 
 def _joined(runs: Iterable[Run]) -> str:

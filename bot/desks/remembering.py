@@ -28,6 +28,7 @@ from bot.errors import UserError
 from bot.policy import Action, Approver, People, Standing
 from memory import block_fields, block_history
 from memory.audience import OWNER, Audience, Scope, Trust
+from memory.blame import blame
 from memory.block_history import Done, Edit, Hand, past_of_block
 from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.block_repair import note_damage, repair_block, verify_block
@@ -147,7 +148,7 @@ class Remembering:
         def read(rows: Rows) -> dict[str, Any]:
             named, past = named_past(rows, asking.scope, name)
             names = writer_names(rows, past, asking.scope, asking.who, self.people)
-            parts = [piece_data(piece, names) for piece in past.weave.blame()]
+            parts = [piece_data(piece, names) for piece in blame(past)]
             return {"block": named.name, "parts": parts, "versions": past.range}
 
         return await self._read(read)

@@ -40,7 +40,8 @@ class Wanted:
     """What somebody looks for, as they write it; what is empty is no condition.
 
     `author` is a name, or "me"; `since` is included, and so is a day that `until` names. Each of `tags` may be several
-    with commas between. A domain that is not named is one of the usual. Without text the newest that meet the conditions are wanted.
+    with commas between. A domain that is not named is one of the usual. Without text the newest that meet the
+    conditions are wanted.
     """
 
     text: str = ""

@@ -191,6 +191,28 @@ def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_
         set_field(tx, agent, "added", "todo", ["a"])
 
 
+def test_the_same_that_two_write_or_one_writes_twice_stands_once(tx: Tx) -> None:
+    made(tx, new(content="Buy milk.\nBuy oats.\n"))
+    before, wanted = shown(tx), "Buy milk.\nBuy oat milk.\n"
+    seen = find_block(tx, ADA, "notes", IN_GUILD).version
+    for _ in range(2):
+        write_block(tx, OWNER, "notes", wanted, seen=seen)
+    write_block(tx, before, "notes", wanted)
+    assert content(tx) == wanted
+    for _ in range(3):
+        write_block(tx, OWNER, "notes", "Buy milk.\nBuy oat milk and eggs.\nAnd tea.\n", seen=seen)
+    assert content(tx) == "Buy milk.\nBuy oat milk and eggs.\nAnd tea.\n"
+
+
+def test_the_same_item_that_two_add_at_the_same_place_stands_once(tx: Tx) -> None:
+    made(tx, new(schema=ListSchema()))
+    set_field(tx, author(), "notes", "", ["one", "two"])
+    before = shown(tx)
+    set_field(tx, OWNER, "notes", "", ["one", "rice", "two", "end"])
+    set_field(tx, before, "notes", "", ["one", "rice", "tea", "two", "other end"])
+    assert content(tx) == "1. one\n2. rice\n3. tea\n4. two\n5. end\n6. other end\n"
+
+
 def test_of_a_number_the_last_who_sets_it_wins(tx: Tx) -> None:
     agent = book(tx)
     set_field(tx, OWNER, "notes", "state.energy", 3)

@@ -377,7 +377,7 @@ def test_an_undo_reaches_into_archives_for_what_it_brings_back() -> None:
 
 def test_more_items_than_there_are_characters_are_refused() -> None:
     items = Items()
-    items.insert(1, 0, [""] * 0xF0000, (0, "1"))
+    items.insert(1, 0, [""] * 0x100000, (0, "1"))
     with pytest.raises(Refused, match="more items"):
         items.insert(2, 0, [""], (0x100000, "1"))
 

@@ -415,6 +415,22 @@ def test_text_at_the_end_by_two_comes_in_the_order_of_writing() -> None:
     assert after(weave.merged(Sight(0), script("a\n", [(2, 0, "c\n")])), weave.text()) == "a\nb\nc\n"
 
 
+@pytest.mark.parametrize(
+    ("theirs", "mine", "both"),
+    [
+        ("oat milk", "oat milk", "buy oat milk."),
+        ("oat milk", "oat milk and tea", "buy oat milk and tea."),
+        ("oat milk and tea", "oat milk", "buy oat milk and tea."),
+        ("oat", "oatmeal", "buy oatoatmeal."),
+        ("oat milk", "rice milk", "buy oat milkrice milk."),
+    ],
+)
+def test_what_two_put_in_the_same_place_alike_is_written_once(theirs: str, mine: str, both: str) -> None:
+    weave = Weave(0, "buy oats.", [step(1, (4, 4, theirs))])
+    merged = weave.merged(Sight(0), script("buy oats.", [(4, 4, mine)]))
+    assert after(merged, weave.text()) == both
+
+
 @pytest.mark.parametrize("bad", [(9, 0, "x"), (0, 9, ""), (2, 3, "")])
 def test_changes_that_do_not_fit_are_corrupt(bad: Edit) -> None:
     with pytest.raises(BlockCorrupt):
