@@ -21,10 +21,10 @@ from memory.block_erasing import forget_past, wipe
 from memory.block_history import Edit, past_of_block, take_back
 from memory.block_log import open_block, save_change
 from memory.block_repair import repair_block
-from memory.block_rows import archives_of
+from memory.block_rows import EVERYBODY, archives_of
 from memory.blocks import Block
 from memory.blocks.finding import block_by_id
-from memory.changes import SYSTEM, Change, Deed, Note, Stamp, played
+from memory.changes import EDIT, SYSTEM, Change, Deed, Note, Stamp, person_writer, played
 from memory.clock import to_text
 from memory.database import Rows, Tx
 from memory.document import BlockDocument
@@ -74,7 +74,7 @@ def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] | None = None,
 
 
 def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
-    """Take back what agents wrote into blocks from a person's messages, and the past of those blocks with it.
+    """Take back what agents wrote into blocks from a person's messages, and what they wrote by hand, with its past.
 
     For an erasure, while the messages still stand. Turns that answered others too lose what shares a word with the
     person's. What nobody can read any more is logged, and repaired blocks begin anew in any case.
@@ -84,19 +84,23 @@ def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
     for source in sources:
         for turn in caused(tx, [source.turn]):
             found.setdefault(turn, []).append(source)
-    for block in _written(tx, list(found)):
+    written = _written(tx, list(found))
+    for block in dict.fromkeys((*written, *_by_hand(tx, person))):
         try:
             past, whole = _past(tx, block, at)
             ours = {step.change.turn for step in past.steps if step.change.turn in found}
-            if ours:
-                _taken_from(tx, block, at, past, {turn: found[turn] for turn in ours if turn is not None})
-            if not whole:
+            hand = past.by(person_writer(person), past.start)
+            if ours or hand:
+                _taken_from(tx, block, at, past, {turn: found[turn] for turn in ours if turn is not None}, hand)
+            lost = not whole and block in written
+            if lost:
                 _lines_gone(_by_system(tx, block, at), _past(tx, block, at)[0], [source.words for source in sources])
-            if ours or not whole:
+            if ours or hand or lost:
                 forget_past(tx, block, at)
+            tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, person_writer(person)))
         except StoreError as error:
             _log.warning("words stay in a block", block=block, reason=str(error))
-    for block in _written(tx, list(found), deleted=True):
+    for block in (*_written(tx, list(found), deleted=True), *_by_hand(tx, person, deleted=True)):
         wipe(tx, block, at)
 
 
@@ -127,16 +131,31 @@ def _sources(rows: Rows, person: PersonId) -> list[_Source]:
     return [_Source(TurnId(turn), said, turn not in others) for turn, said in words.items()]
 
 
-def _taken_from(tx: Tx, block: BlockId, at: datetime, past: Past, turns: Mapping[TurnId, Sequence[_Source]]) -> None:
+def _by_hand(rows: Rows, person: PersonId, *, deleted: bool = False) -> list[BlockId]:
+    """The blocks that a person wrote in by hand, and long ones, of which that stands in their history alone."""
+    sql = """SELECT b.id FROM memory_blocks b WHERE (b.deleted_at IS NOT NULL) = ? AND EXISTS (
+               SELECT 1 FROM memory_block_writers w WHERE w.block_id = b.id AND w.writer IN (?, ?)) ORDER BY b.n"""
+    return [BlockId(row["id"]) for row in rows.all(sql, (deleted, person_writer(person), EVERYBODY))]
+
+
+def _taken_from(
+    tx: Tx,
+    block: BlockId,
+    at: datetime,
+    past: Past,
+    turns: Mapping[TurnId, Sequence[_Source]],
+    hand: Sequence[Change],
+) -> None:
     alone = {turn for turn, sources in turns.items() if all(source.alone for source in sources)}
-    changes = _changes(past, alone, None)
+    changes = [*hand, *_changes(past, alone, None)]
     for turn in turns.keys() - alone:
         changes += _changes(past, {turn}, {word for source in turns[turn] for word in source.words})
     if changes:
         changes.sort(key=lambda change: change.seq)
         words = [source.words for sources in turns.values() for source in sources]
         _calls_gone(tx, past, changes, turns.keys(), words, at)
-        _taken_back(_by_system(tx, block, at), past, changes, _Found(frozenset(turns), None, frozenset()))
+        edit = _by_system(tx, block, at, nameless=True)
+        _taken_back(edit, past, changes, _Found(frozenset(turns), None, frozenset()))
 
 
 def _seal(tx: Tx, block: BlockId) -> None:
@@ -337,12 +356,17 @@ def _changes(past: Past, turns: Collection[TurnId], words: Set[str] | None) -> l
     return found
 
 
-def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
-    """The system's door, under no limit: what stood there before may be put back even where it is longer."""
+def _by_system(tx: Tx, block: BlockId, at: datetime, *, nameless: bool = False) -> Edit:
+    """The system's door, under no limit: what stood there before may be put back even where it is longer.
+
+    What is done through it `nameless` does not say whose changes it took back.
+    """
 
     def make(change: Callable[[BlockDocument], None]) -> Block:
         opened = open_block(tx, block, SYSTEM, at)
         change(opened.document)
+        if nameless:
+            opened.document.note(EDIT)
         save_change(tx, opened, Stamp(SYSTEM, None, opened.next_seq, at))
         row = tx.one("SELECT agent_id FROM memory_blocks WHERE id = ?", (block,))
         return block_by_id(tx, AgentId("" if row is None else row["agent_id"]), block)

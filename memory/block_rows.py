@@ -12,7 +12,8 @@ from memory.packing import pack
 from memory.past import Archive
 from memory.warm_blocks import OpenBlock
 
-_ALL = Writer("*")
+EVERYBODY = Writer("*")
+"""Stands for all who wrote in a block since it got long."""
 _PEER_BITS = 63  # SQLite's integers are signed
 
 
@@ -78,7 +79,7 @@ def peer_of(tx: Tx, block: BlockId, writer: Writer) -> int:
     row = tx.one(
         "SELECT peer FROM memory_block_writers WHERE block_id = ? AND writer IN (?, ?) "
         "ORDER BY writer = ? DESC LIMIT 1",
-        (block, writer, _ALL, _ALL),
+        (block, writer, EVERYBODY, EVERYBODY),
     )
     return _new_peer(tx, block, writer) if row is None else int(row["peer"])
 
@@ -89,8 +90,8 @@ def share_peer(tx: Tx, block: BlockId) -> None:
     Loro 1.17 cuts no history in which two peers have changes on both sides of the cut: it goes back to where the
     second one began. Whoever made a change is in its message.
     """
-    if tx.one("SELECT 1 FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, _ALL)) is None:
-        _new_peer(tx, block, _ALL)
+    if tx.one("SELECT 1 FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, EVERYBODY)) is None:
+        _new_peer(tx, block, EVERYBODY)
 
 
 def _new_peer(tx: Tx, block: BlockId, writer: Writer) -> int:

@@ -15,20 +15,22 @@ from memory.block_erasing import forget_past
 from memory.block_following import unwrite, unwrite_person
 from memory.block_log import CheckpointPolicy
 from memory.block_repair import verify_block
+from memory.block_rows import share_peer
 from memory.block_shortening import Limits
 from memory.blocks import Author, BlockType, NewBlock
 from memory.changes import SYSTEM, Deed, agent_writer, person_writer
 from memory.database import Rows, Tx
 from memory.errors import BlockRefused, Refused
 from memory.following import narrow_message
-from memory.ids import BlockId, PersonId, TurnId
-from memory.inbox import InRow
+from memory.ids import BlockId, PersonId, PlaceId, TurnId
+from memory.inbox import Heard, InRow
 from memory.messages import Message, Said
 from memory.packing import unpack
 from memory.past import Past
 from memory.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.turns import Turn
 from memory.warm_blocks import WarmBlocks
+from memory.widening import widen_block
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
@@ -519,6 +521,42 @@ def test_erasing_takes_the_lines_of_a_block_whose_past_is_lost(tx: Tx) -> None:
     forget_past(tx, made.id, LATER)
     unwrite_person(tx, ANN, LATER)
     assert stands(tx, "notes") == "Kept.\n"
+    assert "4711" not in words_of_file(tx)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None:
+    """Which the owner may in every block."""
+    others = begun(tx, taken(tx, 1, "nice weather", person=BOB))
+    blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
+    made = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
+    if long:
+        share_peer(tx, made.id)
+    policy = CheckpointPolicy(updates=1)
+    hand = block_history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON, policy)
+    block_history.write(block_history.by_hand(tx, hand, made), f"{made.content}My code: 4711.\n")
+    kept = blocks.find_block(tx, STAR, "plans", Scope(GUILD))
+    unwrite_person(tx, OWNER_ID, LATER)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
+    assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}
+    assert not [row for row in tx.all("SELECT writer FROM memory_block_writers") if OWNER_ID in row["writer"]]
+    assert block_history.past_of_block(tx, kept.id).start == 0, "others keep their history"
+    assert verify_block(tx, made.id) == []
+    assert blocks.append_block(tx, author(others.id), "notes", "More.\n").content.endswith("Bob's.\nMore.\n")
+
+
+def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
+    dm = person_audience(ANN)
+    talk = Heard(PlaceId("discord:11"), "dm", "dm", dm, ())
+    block(tx, "codes", dm, content="")
+    turn = begun(tx, taken(tx, 1, "my code is 4711", place=talk), scope=Scope(dm))
+    taken(tx, 2, "hello", person=BOB)  # so that the hall is known
+    made = blocks.append_block(tx, author(turn.id, dm), "codes", "Code 4711.\n")
+    hand = block_history.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
+    widen_block(tx, hand, made, block_history.past_of_block(tx, made.id), GUILD)
+    assert stands(tx, "codes", GUILD) == "Code 4711.\n"
+    unwrite_person(tx, ANN, LATER)
+    assert stands(tx, "codes", GUILD) == ""
     assert "4711" not in words_of_file(tx)
 
 
