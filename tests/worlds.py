@@ -321,7 +321,9 @@ class Run:
             asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
             texts = ("", *WORDS, " ".join(WORDS), *QUESTIONS)
             found = [await searching.search(asker, Wanted(text, limit=50)) for text in texts]
-            found += [_unnumbered(await searching.search(asker, Wanted(text, "summaries", limit=50))) for text in texts]
+            for domain in ("activity", "facts", "tasks", "summaries"):
+                asked = [await searching.search(asker, Wanted(text, domain, limit=50)) for text in texts]
+                found += map(_unnumbered, asked)
             named = [await searching.places(asker), await searching.authors(asker), await searching.tags(asker)]
             named.append(await searching.categories(asker))
             blocks = await desk.blocks(asker)
@@ -344,7 +346,7 @@ class Run:
 
 
 def _unnumbered(found: Results) -> Results:
-    """Without the ids of summaries: here they count what was made before, in reality they tell the time."""
+    """Without the ids of what is found: here they count what was made before, in reality they tell the time."""
     return replace(found, hits=[replace(hit, id="") for hit in found.hits])
 
 
