@@ -19,6 +19,7 @@ from memory.answering import answering, caused
 from memory.audience import Audience
 from memory.block_erasing import forget_past, wipe
 from memory.block_history import Edit, past_of_block, take_back
+from memory.block_lines import drop_entries, drop_lines, words_of
 from memory.block_log import open_block, save_change
 from memory.block_repair import repair_block
 from memory.block_rows import EVERYBODY, archives_of
@@ -31,12 +32,9 @@ from memory.document import BlockDocument
 from memory.errors import BlockCorrupt, BlockRefused, Refused, StoreError
 from memory.fulltext import content_words
 from memory.ids import AgentId, BlockId, MessageId, PersonId, TurnId
-from memory.log_entries import drop_entries
 from memory.messages import Message
-from memory.parts import LOST
 from memory.past import Past
 from memory.schemas import LogSchema
-from memory.targets import target_of
 
 _log = structlog.get_logger(__name__)
 _SECOND = len("2026-11-22T12:00:00")  # characters of a moment without its milliseconds
@@ -268,7 +266,7 @@ def _repeats(said: Set[str], gone: Sequence[Set[str]]) -> bool:
 
 def _taken_back(edit: Edit, past: Past, changes: Sequence[Change], found: _Found) -> bool:
     if past.held is not None and isinstance(past.held.schema, LogSchema):
-        return _entries_gone(edit, past.held.schema, changes, found)
+        return _entries_gone(edit, past, changes, found)
     try:
         take_back(edit, past, changes)
     except BlockRefused:
@@ -278,44 +276,23 @@ def _taken_back(edit: Edit, past: Past, changes: Sequence[Change], found: _Found
     return True
 
 
-def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change], found: _Found) -> bool:
+def _entries_gone(edit: Edit, past: Past, changes: Sequence[Change], found: _Found) -> bool:
     """Entries of a log bear the moment and the writer of the change that made them, which knows its second alone."""
     made = {(to_text(each.at)[:_SECOND], each.writer) for each in changes}
 
     def goes(entry: Mapping[str, Any]) -> bool:
         of_these = (entry["at"][:_SECOND], entry["by"]) in made
-        return of_these and (found.words is None or not found.words.isdisjoint(_words_of(entry)))
+        return of_these and (found.words is None or not found.words.isdisjoint(words_of(entry)))
 
     def change(document: BlockDocument) -> None:
-        log = target_of(schema, "")
-        document.change(lambda loro: drop_entries(loro, log, goes))
+        drop_entries(document, past, goes)
         document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
 
     return _changed(edit, change)
 
 
 def _lines_gone(edit: Edit, past: Past, gone: Sequence[Set[str]]) -> bool:
-    """Where the past is lost nobody can tell who wrote a line: it goes when half of its content words are those of one
-    of the messages that are to go.
-
-    Of a structured block that is what was saved of it beside its fields, which begin anew then, and agents' entries of
-    a log.
-    """
-    schema = None if past.held is None else past.held.schema
-
-    def goes(entry: Mapping[str, Any]) -> bool:
-        return str(entry["by"]).startswith("agent:") and _mostly(_words_of(entry), gone)
-
-    def change(document: BlockDocument) -> None:
-        if isinstance(schema, LogSchema):
-            log = target_of(schema, "")
-            document.change(lambda loro: drop_entries(loro, log, goes))
-        text = document.text() if past.held is None else str(past.held.values[LOST])
-        kept = [line for line in text.splitlines(keepends=True) if not _mostly(content_words(line), gone)]
-        if "".join(kept) != text:
-            document.write("".join(kept))
-
-    return _changed(edit, change)
+    return _changed(edit, lambda document: drop_lines(document, past, gone))
 
 
 def _changed(edit: Edit, change: Callable[[BlockDocument], None]) -> bool:
@@ -333,14 +310,6 @@ def _ever_said(past: Past, gone: Set[str]) -> bool:
     """Whether any of these words stands in what is kept of a past, or stood there."""
     texts = [past.text, *(each.insert for step in past.steps for each in step.splices)]
     return any(not gone.isdisjoint(content_words(text)) for text in texts)
-
-
-def _words_of(entry: Mapping[str, Any]) -> list[str]:
-    return content_words(" ".join(str(value) for name, value in entry.items() if name not in ("at", "by")))
-
-
-def _mostly(words: Sequence[str], gone: Sequence[Set[str]]) -> bool:
-    return any(0 < len(words) <= 2 * sum(word in said for word in words) for said in gone)
 
 
 def _changes(past: Past, turns: Collection[TurnId], words: Set[str] | None) -> list[Change]:

@@ -27,7 +27,7 @@ from memory.inbox import Heard, InRow
 from memory.messages import Message, Said
 from memory.packing import unpack
 from memory.past import Past
-from memory.schemas import Field, FieldType, LogSchema, MapSchema
+from memory.schemas import Field, FieldType, ListSchema, LogSchema, MapSchema
 from memory.turns import Turn
 from memory.warm_blocks import WarmBlocks
 from memory.widening import widen_block
@@ -522,6 +522,39 @@ def test_erasing_takes_the_lines_of_a_block_whose_past_is_lost(tx: Tx) -> None:
     unwrite_person(tx, ANN, LATER)
     assert stands(tx, "notes") == "Kept.\n"
     assert "4711" not in words_of_file(tx)
+
+
+def test_lines_between_those_that_go_stay_their_writers(tx: Tx) -> None:
+    first = author(begun(tx, taken(tx, 1, "my parrot is called Rex")).id)
+    made = blocks.append_block(tx, first, "notes", "My parrot is Rex.\n")
+    forget_past(tx, made.id, NOON)
+    second = author(begun(tx, taken(tx, 2, "other words", person=BOB)).id)
+    blocks.append_block(tx, second, "notes", "It is sunny.\nThe parrot Rex again.\n")
+    delete(tx, 1)
+    blamed = block_history.past_of_block(tx, made.id).weave.blame()
+    assert [(each.text, each.change and each.change.turn) for each in blamed][1:] == [("It is sunny.\n", second.turn)]
+
+
+@pytest.mark.parametrize("erased", [False, True])
+def test_fields_and_items_whose_history_is_lost_go_by_their_words(tx: Tx, erased: bool) -> None:
+    fields = Field(name="pet", type=FieldType.TEXT), Field(name="seen", type=FieldType.LIST)
+    rows = ListSchema(fields=(Field(name="title", type=FieldType.TEXT), Field(name="done", type=FieldType.BOOLEAN)))
+    block(tx, "facts", content="", schema=MapSchema(fields=fields))
+    block(tx, "list", content="", schema=rows)
+    both = author(begun(tx, taken(tx, 1, "my parrot is called Rex", person=BOB)).id)
+    blocks.set_field(tx, both, "facts", "pet", "The parrot Rex.\nIt likes nuts and water.")
+    blocks.set_field(tx, both, "facts", "seen", ["Rex the parrot", "Minka"])
+    blocks.add_item(tx, both, "list", "", {"title": "Feed Rex"})
+    blocks.add_item(tx, both, "list", "", {"title": "Buy hay"})
+    for label in ("facts", "list"):
+        forget_past(tx, blocks.find_block(tx, STAR, label, Scope(GUILD)).id, NOON)
+    if erased:
+        unwrite_person(tx, BOB, LATER)
+        assert "Rex" not in words_of_file(tx)
+    else:
+        delete(tx, 1)
+    assert stands(tx, "facts") == "pet: It likes nuts and water.\nseen:\n1. Minka\n"
+    assert ("Rex" in stands(tx, "list"), "Buy hay" in stands(tx, "list")) == (False, True)
 
 
 @pytest.mark.parametrize("long", [False, True])
