@@ -184,6 +184,9 @@ def _compaction(row: Row) -> Compaction:
 def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) -> None:
     """Keep what an agent did lately, instead of what was kept before. Raises ValueError for sources of others."""
     start, end = _span(made.audience, sources)
+    found: dict[str, Value] = {"id": new_id("did"), "of": "agent", "agent_id": made.agent}
+    before = "SELECT id FROM summary_texts WHERE of = 'agent' AND agent_id = ? AND audience = ?"
+    _hand_uses(tx, before, (made.agent, made.audience), found["id"])
     tx.run("DELETE FROM agent_summaries WHERE agent_id = ? AND audience = ?", (made.agent, made.audience))
     values: dict[str, Value] = {
         "agent_id": made.agent,
@@ -197,7 +200,6 @@ def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) ->
         "model": made.model,
     }
     tx.insert("agent_summaries", values)
-    found: dict[str, Value] = {"id": new_id("did"), "of": "agent", "agent_id": made.agent}
     _make_findable(tx, found, made.summary, (made.audience, made.trust, made.generated_at), (start, end))
 
 
@@ -248,8 +250,10 @@ def add_week(tx: Tx, made: ConstellationSummary, days: Sequence[ConstellationSum
 
 
 def _put(tx: Tx, made: ConstellationSummary, covers: tuple[int, int], now: datetime) -> None:
-    sql = "DELETE FROM constellation_summaries WHERE audience = ? AND span = ? AND period_start = ?"
-    tx.run(sql, (made.audience, made.span, to_text(made.start)))
+    before = "FROM constellation_summaries WHERE audience = ? AND span = ? AND period_start = ?"
+    of = (made.audience, made.span, to_text(made.start))
+    _hand_uses(tx, f"SELECT id {before}", of, made.id)
+    tx.run(f"DELETE {before}", of)
     values: dict[str, Value] = {
         "id": made.id,
         "period_start": to_text(made.start),
@@ -321,6 +325,15 @@ def _span(audience: Audience, sources: Iterable[Message]) -> tuple[int, int]:
     if not found or any(message.audience != audience for message in found):
         raise ValueError(f"a summary for {audience} is made of messages of that audience, and of some")
     return min(message.id for message in found), max(message.id for message in found)
+
+
+def _hand_uses(tx: Tx, before: str, of: Sequence[Value], new: Value) -> None:
+    """Answers made from a summary go on belonging to the one that takes its place: whose words are in them stays known.
+
+    `before` is SQL that gives the id of the old one.
+    """
+    sql = f"UPDATE OR IGNORE turn_uses SET row_id = ? WHERE kind = 'summary' AND row_id IN ({before})"
+    tx.run(sql, (new, *of))
 
 
 def _make_findable(

@@ -10,7 +10,7 @@ import pytest
 from memory import erasure, messages, summaries
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.database import Value
-from memory.ids import AgentId, ErasureId, MessageId, TurnId
+from memory.ids import AgentId, ErasureId, MessageId, TurnId, new_id
 from memory.search import Domain, Hit, Query, Results, search
 from memory.summaries import AgentSummary, Compaction, ConstellationSummary, Span
 from tests.memory.finding import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, opened
@@ -207,6 +207,28 @@ def test_a_newer_one_of_an_agent_or_a_day_takes_the_place_of_the_older(world: Wo
     assert look(world, "hamster").hits == []
     assert len(look(world, "stork").hits) == 2
     assert look(world, "nowhere").seen == {"summaries": 2}
+
+
+@pytest.mark.parametrize("of", ["agent", "day"])
+def test_erasing_takes_what_an_answer_took_from_a_summary_that_was_made_anew_since(world: World, of: str) -> None:
+    source = heard(world, GUILD, text=f"my llama is {SECRET}")
+
+    def make(text: str) -> None:
+        if of == "agent":
+            did(world, text, source)
+            return
+        made = ConstellationSummary(new_id("sum"), NOON, NOON + DAY, text, (), (), GUILD, Trust.WEB)
+        summaries.add_constellation_summary(world.tx, made, [source], NOON + DAY)
+
+    make(f"Ann's llama is {SECRET}")
+    (hit,) = all_of(world)
+    world.tx.insert("turns", turn(7))
+    world.tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": hit.id, "audience": GUILD})
+    world.say(f"It is {SECRET}, I read.", turn=TurnId(7), person=BOB)
+    make("Ann has a llama")
+    erasure.erase_here(world.tx, ErasureId(1), ANN, NOON)
+    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "Bob's answer said it"
+    assert [row[0] for row in world.tx.all("SELECT kind FROM turn_uses")] == ["gone"]
 
 
 def test_erasing_a_person_takes_what_was_summarised_and_what_answers_took_from_it(world: World) -> None:
