@@ -14,6 +14,7 @@ from bot.policy import Action, Approver, People
 from bot.retrying import until_stored
 from memory import agents, grants, requests
 from memory.audience import OWNER, Scope
+from memory.blocks import CONSTELLATION_OWNER
 from memory.called import person_called, person_named, place_named
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
@@ -285,7 +286,8 @@ def _recorded(rows: Rows, line: dict[str, Any]) -> dict[str, Any]:
 def _subject(rows: Rows, subject: str) -> str:
     """What a request or grant is about; a block by the name of whose it is, who need not be who asks, not by the id."""
     of, slash, label = subject.partition("/")
-    name = {each.id: each.name for each in agents.every_agent(rows)}.get(AgentId(of)) if slash else None
+    names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
+    name = names.get(AgentId(of)) if slash else None
     return f"{name}/{label}" if name else subject
 
 

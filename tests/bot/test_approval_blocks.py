@@ -132,6 +132,8 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
         desk = service.approvals
         (request,) = await desk.waiting(OWNER)
         assert (await service.read(lambda rows: request_data(rows, request)))["subject"] == "Vega/treaty"
+        of_all = replace(request, subject=f"{blocks.CONSTELLATION_OWNER}/board")
+        assert (await service.read(lambda rows: request_data(rows, of_all)))["subject"] == "everybody/board"
         await answer(service, request.id, Verdict.HOUR)
         assert await content(service, "treaty") == ["No calls.\n"]
         (given,) = await desk.shown(await desk.standing(OWNER))
