@@ -65,6 +65,12 @@ def sound(tx: Tx) -> None:
     tx.run("INSERT INTO activity_fts (activity_fts, rank) VALUES ('integrity-check', 1)")
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who searches waits until it is indexed, however slow the machine is."""
+    monkeypatch.setattr(database, "_PATIENCE", 30.0)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     found = tmp_path / "carina.db"
