@@ -118,7 +118,7 @@ def test_the_lock_waits_for_somebody_who_only_looks(folder: DataFolder) -> None:
             sys.executable,
             "-c",
             "import fcntl, sys, time\n"
-            "file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); time.sleep(0.3)",
+            "file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); time.sleep(0.1)",
             str(folder.lock_file),
         ],
         stdout=subprocess.PIPE,

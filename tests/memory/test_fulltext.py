@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 import regex
@@ -208,11 +208,11 @@ def test_the_indexed_text_is_bounded_and_storable(tx: Tx) -> None:
     "text", ["です" * 50_000 + "ぬ", "で" * 100_000 + "x", "a" * 1_000_000, "'" * 1_000_000, "é" * 300_000]
 )
 def test_long_text_takes_no_long_time(text: str) -> None:
-    began = perf_counter()
+    began = process_time()
     match_query(text, mode="any")
     content_words(text)
     index_text(text)
-    assert perf_counter() - began < 3
+    assert process_time() - began < 3
 
 
 def test_a_date_is_written_in_the_ways_people_ask_for_it() -> None:
