@@ -11,7 +11,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def after_hearing(t: Town, words: str, answer: str) -> Held:
-    """An answer that the model gives once the program has heard somebody say that."""
+    """An answer that the model gives once the program has heard somebody say that, which nobody said before."""
     return Held(lambda: rows(t, "SELECT 1 FROM messages WHERE instr(content, ?)", words), Answer(answer))
 
 
@@ -99,7 +99,7 @@ async def test_a_reaction_to_an_answer_is_in_the_transcript_and_is_not_answered_
 
 async def test_an_answer_to_an_old_question_refers_to_it_when_the_channel_has_moved_on(scripted: Town) -> None:
     channel, bob = scripted.guild.text_channel("moved-on"), scripted.member("Bodo")
-    scripted.model.script(after_hearing(scripted, "something else", "late"), Answer("to Bodo"))
+    scripted.model.script(after_hearing(scripted, "talking of something else", "late"), Answer("to Bodo"))
     said = await scripted.ana.say(channel, "<@bot> a question")
     await scripted.model.wait_for(1)
     await bob.say(channel, "<@bot> talking of something else")
