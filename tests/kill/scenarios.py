@@ -107,7 +107,7 @@ MAIN = (
     ),
     _make(
         "streamed",
-        rule=written_slowly(LONG, 0.05, 30),
+        rule=written_slowly(LONG, 0.1, 30),
         points=SPINE | {"outbox.preview", "discord.send", "discord.edit"},
         whole=True,
     ),
