@@ -133,8 +133,9 @@ class Router:
             self.resume(house)
 
     def resume(self, house: ConstellationId) -> None:
-        """Something was queued by other hands than a turn's: see to whatever waits."""
-        self._spawn(functools.partial(self._take_up, self._houses[house]), "take up")
+        """Something was queued by other hands than a turn's: see to whatever waits, unless its house is not served."""
+        if (served := self._houses.get(house)) is not None:
+            self._spawn(functools.partial(self._take_up, served), "take up")
 
     async def _take_up(self, house: House) -> None:
         async with self._constellations.use(house.id) as database:

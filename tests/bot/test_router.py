@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 
 from bot.arriving import to_arrival
-from memory import inbox, requests
+from memory import inbox, jobs, requests
 from memory.audience import Trust
 from memory.errors import DatabaseBusy
 from memory.ids import GroupId, PersonId
+from memory.jobs import NewJob
 from memory.sqlite import connect
+from scheduler import triggers
+from scheduler.jobs import Done, Kinds, Queueing
+from scheduler.runner import Runner
+from scheduler.triggers import At
 from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
 from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts
-from tests.bot.stage import Setting, running, until
+from tests.bot.stage import SETUP, Setting, running, until
 
 ATTIC = channel("attic")
 ABROAD = channel("port", of="abroad")
@@ -68,6 +73,24 @@ async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_ti
         ]
     assert found == [["here", "At home."], ["there", "Abroad."]]
     assert texts(model.requests[1]) == ["there"]
+
+
+async def test_what_a_job_queues_in_a_constellation_that_nobody_serves_is_no_error(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        other = await service.constellations.ensure("summer", ANN.id)
+        runner = Runner(service.constellations, Kinds(), service.clock, service.router.resume)
+        runner.kinds.add(Queueing("note", lambda _tx, _firing: Done("noted")))
+        async with service.constellations.use(other.id) as database:
+            soon = NewJob("soon", "note", triggers.dump(At(service.clock())), service.clock(), {})
+            await database.write(SETUP, lambda tx: jobs.put(tx, soon, service.clock()))
+            service.clock.forward(60)
+            await runner.tick()
+            done = await database.read(lambda rows: jobs.get(rows, "soon"))
+        assert done is not None
+        assert done.last_detail == "noted"
+        assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == []
+        await service.heard(said("hello", 1))
+        assert service.platform.texts() == ["Yes."]
 
 
 async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cursor_with_them(tmp_path: Path) -> None:
