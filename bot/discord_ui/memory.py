@@ -4,9 +4,10 @@ Everything goes by names that are looked up anew each time; a form carries the b
 shown, so it works after a restart, and what was written meanwhile stays.
 """
 
+import contextlib
 import functools
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import discord
@@ -21,7 +22,7 @@ from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
 from memory.block_fields import field_mark
-from memory.errors import Refused, StoreError
+from memory.errors import StoreError
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED
 from sources.discord.reading import author_of
@@ -69,7 +70,8 @@ def _hear_forms(tree: app_commands.CommandTree[Any], remembering: Remembering, a
     async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
         async def text() -> str:
             written, seen = fields.get("text", ""), int(named["seen"])
-            done = await remembering.edit(await ask(interaction), named["name"], written, seen)
+            with _given_back(written):
+                done = await remembering.edit(await ask(interaction), named["name"], written, seen)
             merged = " What was written meanwhile was kept." if done["merged"] else ""
             return f"Block {done['block']} is at version {done['version']} now.{merged}"
 
@@ -77,22 +79,29 @@ def _hear_forms(tree: app_commands.CommandTree[Any], remembering: Remembering, a
 
     async def sent_field(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
         async def text() -> str:
-            asking, name = await ask(interaction), named["name"]
-            there = await remembering.fields(asking, name)
-            field = next((each for each in there if field_mark(each) == named["field"]), None)
-            if field is None:
-                raise UserError(f"Block {name} has no such field any more; nothing was changed.")
-            written = fields.get("text", "")
-            try:
+            written, name = fields.get("text", ""), named["name"]
+            with _given_back(written):
+                asking = await ask(interaction)
+                there = await remembering.fields(asking, name)
+                field = next((each for each in there if field_mark(each) == named["field"]), None)
+                if field is None:
+                    raise UserError(f"Block {name} has no such field any more; nothing was changed.")
                 done = await remembering.edit(asking, name, written, field=field, mark=named["seen"])
-            except Refused as refused:
-                raise UserError(f"{refused}\n\nWhat you wrote:\n{written}") from refused
             return f"{field} of block {done['block']} is written; the block is at version {done['version']} now."
 
         await _answer(interaction, text)
 
     hear_form(tree, _FORM, sent)
     hear_form(tree, _FIELD_FORM, sent_field)
+
+
+@contextlib.contextmanager
+def _given_back(written: str) -> Iterator[None]:
+    """Say with a refusal what was written: a form that was sent is gone."""
+    try:
+        yield
+    except (UserError, StoreError) as refused:
+        raise UserError(f"{refused}\n\nWhat you wrote:\n{written}") from refused
 
 
 def _list(remembering: Remembering, ask: Ask) -> Command:

@@ -125,3 +125,13 @@ async def test_a_long_history_comes_as_a_file(offline_town: Town) -> None:
     said = await memory(t.olga, "history", t.general, label="persona")
     assert said.message is not None
     assert [file.filename for file in said.message.attachments] == ["memory.md"]
+
+
+async def test_a_form_that_is_refused_gives_back_what_was_written(offline_town: Town) -> None:
+    t = offline_town
+    assert "now." in await edited(t.olga, t.general, "persona", "one\n")
+    open_form = await t.olga.command("memory edit", {"label": "persona"}, t.general)
+    await edited(t.olga, t.general, "persona", "one\n" + "x" * 1_500)
+    late = await t.olga.submit_modal(open_form, {"text": "one\n" + "y" * 600})
+    assert "of 2,000 characters; this adds" in late.text
+    assert f"What you wrote:\none\n{'y' * 600}" in late.text
