@@ -25,6 +25,7 @@ from memory.block_repair import repair_block
 from memory.block_rows import EVERYBODY, archives_of
 from memory.blocks import Block
 from memory.blocks.finding import block_by_id
+from memory.carrying import carried_over, repeats
 from memory.changes import EDIT, SYSTEM, Change, Deed, Note, Stamp, person_writer, played
 from memory.clock import to_text
 from memory.database import Rows, Tx
@@ -153,7 +154,8 @@ def _taken_from(
         words = [source.words for sources in turns.values() for source in sources]
         _calls_gone(tx, past, changes, turns.keys(), words, at)
         edit = _by_system(tx, block, at, nameless=True)
-        _taken_back(edit, past, changes, _Found(frozenset(turns), None, frozenset()))
+        every = _Found(frozenset(turns), None, frozenset())
+        _taken_back(edit, past, changes, every, lambda: _past(tx, block, at)[0])
 
 
 def _seal(tx: Tx, block: BlockId) -> None:
@@ -216,7 +218,7 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, found: _Found) -> bool:
             held = bool(changes)
             if changes:
                 _calls_gone(tx, past, changes, found.turns, [found.gone], at)
-                changed = _taken_back(edit, past, changes, found)
+                changed = _taken_back(edit, past, changes, found, lambda: _past(tx, block, at)[0])
         else:
             changed = _lines_gone(edit, past, [found.gone])
             held = changed or _ever_said(past, found.gone)
@@ -253,26 +255,26 @@ def _calls_gone(
     repeated = [
         MessageId(row["id"])
         for row in tx.all(sql, (json.dumps(sorted(turn for turn in later if turn is not None)),))
-        if _repeats(set(content_words(f"{row['content']} {row['tool_args'] or ''}")), [*gone, *written])
+        if repeats(set(content_words(f"{row['content']} {row['tool_args'] or ''}")), [*gone, *written])
     ]
     messages.redact(tx, repeated, at)
     outbox.forget(tx, repeated)
 
 
-def _repeats(said: Set[str], gone: Sequence[Set[str]]) -> bool:
-    """Whether one of these was said again: half of its words, and two of them where it has two."""
-    return any(words and len(words & said) >= max(min(2, len(words)), len(words) / 2) for words in gone)
-
-
-def _taken_back(edit: Edit, past: Past, changes: Sequence[Change], found: _Found) -> bool:
+def _taken_back(edit: Edit, past: Past, changes: Sequence[Change], found: _Found, current: Callable[[], Past]) -> bool:
+    """Take changes back, and what later ones carried over of them; whether the block says something else now."""
     if past.held is not None and isinstance(past.held.schema, LogSchema):
         return _entries_gone(edit, past, changes, found)
+    carried = carried_over(past, {each.seq for each in changes})
+    if carried is not None:
+        edit(carried)
+        past = current()
     try:
         take_back(edit, past, changes)
     except BlockRefused:
         raise
     except Refused:  # nothing of it is left
-        return False
+        return carried is not None
     return True
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from memory import log_entries
+from memory.carrying import mostly
 from memory.changes import Splice
 from memory.containers import amend
 from memory.document import BlockDocument
@@ -27,7 +28,7 @@ def drop_lines(document: BlockDocument, past: Past, gone: Sequence[Set[str]]) ->
     """
 
     def goes(entry: Mapping[str, Any]) -> bool:
-        return str(entry["by"]).startswith("agent:") and _mostly(words_of(entry), gone)
+        return str(entry["by"]).startswith("agent:") and mostly(words_of(entry), gone)
 
     if past.held is None:
         document.splice(_cut(document.text(), gone))
@@ -59,7 +60,7 @@ def _amends(held: Held, gone: Sequence[Set[str]]) -> Amends:
             texts |= {path: cut} if (cut := _cut(value, gone)) else {}
         elif targets[path].kind == "list":
             items = [item if isinstance(item, Mapping) else {"": item} for item in value]
-            places = [place for place, item in enumerate(items) if _mostly(words_of(item), gone)]
+            places = [place for place, item in enumerate(items) if mostly(words_of(item), gone)]
             lists |= {path: ItemPlan(splices=tuple(ItemSplice(at, 1, ()) for at in reversed(places)))} if places else {}
     return Amends(texts, lists)
 
@@ -68,9 +69,5 @@ def _cut(text: str, gone: Sequence[Set[str]]) -> tuple[Splice, ...]:
     """The way to a text without the lines that go, the last first; whose the others are stays known."""
     lines = text.splitlines(keepends=True)
     places = itertools.accumulate(map(len, lines), initial=0)
-    each = [(place, line) for place, line in zip(places, lines, strict=False) if _mostly(content_words(line), gone)]
+    each = [(place, line) for place, line in zip(places, lines, strict=False) if mostly(content_words(line), gone)]
     return tuple(Splice(place, len(line), "") for place, line in reversed(each))
-
-
-def _mostly(words: Sequence[str], gone: Sequence[Set[str]]) -> bool:
-    return any(0 < len(words) <= 2 * sum(word in said for word in words) for said in gone)

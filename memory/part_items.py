@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias, TypeVar
@@ -245,6 +245,43 @@ class Items:
         return ItemPlan(
             tuple(sets), tuple(ItemSplice(place, delete, tuple(items)) for place, delete, items in narrowed(now, plan))
         )
+
+    def carried_over(self, numbers: Collection[int], again: Callable[[Any, Sequence[Any]], bool]) -> ItemPlan:
+        """The way to the list without what later changes carried over of these.
+
+        `again` says of a value whether it says again what one of those values said that its change took away.
+        """
+        away, came = defaultdict[int, list[str]](list), defaultdict[int, list[tuple[str, int]]](list)
+        for run in self._weave.runs:
+            for number in (run.died, *(gone for gone, _ in run.away)):
+                away[number].extend(run.text)
+        theirs, carried, first = dict[str, list[bool]](), set[str](), min(numbers)
+        for char, values in self._values.items():
+            theirs[char] = [number in numbers for number, _ in values]
+            for at, (number, _) in enumerate(values):
+                came[number].append((char, at))
+        for number in sorted(each for each in came if each > first and each not in numbers):
+            gone = (*away[number], *(char for char, at in came[number] if at))
+            lost = [value for char in gone for value in self._last(char, theirs, number)]
+            for char, at in came[number] if lost else ():
+                if again(self._values[char][at][1], lost):
+                    theirs[char][at] = True
+                    carried.add(char)
+        sets, splices = list[tuple[int, Any]](), list[ItemSplice]()
+        for place, char in enumerate(self._weave.text()):
+            if char not in carried or not theirs[char][-1]:
+                continue
+            left = [value for (_, value), its in zip(self._values[char], theirs[char], strict=True) if not its]
+            if left and left[-1] is not UNKNOWN:
+                sets.append((place, left[-1]))
+            else:
+                splices.insert(0, ItemSplice(place, 1, ()))
+        return ItemPlan(tuple(sets), tuple(splices))
+
+    def _last(self, char: str, theirs: Mapping[str, Sequence[bool]], number: int) -> list[Any]:
+        """What an item was before a change, if that was of these."""
+        before = [at for at, (each, _) in enumerate(self._values[char]) if each < number]
+        return [self._values[char][before[-1]][1]] if before and theirs[char][before[-1]] else []
 
     def _reborn(self, numbers: Collection[int]) -> dict[str, int]:
         """The items that these changes inserted and others set, with the change that did first."""

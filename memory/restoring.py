@@ -137,6 +137,27 @@ def runs_on(runs: Sequence[Run], at: int, back: Collection[int], stays: Callable
     return True
 
 
+def breaks(runs: Sequence[Run], first: int, stays: Callable[[int], bool]) -> list[int]:
+    """The runs that go, and of which a line break must stay: else what others wrote would run into another line.
+
+    `first` is the change from which on runs go. What stood on one line before it may again.
+    """
+    found, left, between = list[int](), None, list[int]()
+    for at in range(len(runs) + 1):
+        if at < len(runs) and not stays(at):
+            between.append(at)
+            continue
+        right = runs[at] if at < len(runs) else None
+        broken = next((each for each in between if runs[each].stands and "\n" in runs[each].text), None)
+        apart = left is not None and not left.text.endswith("\n") and not (right and right.text.startswith("\n"))
+        if broken is not None and left is not None and apart:
+            anew = left.born >= first or (right is not None and right.born >= first)
+            if anew or any("\n" in runs[each].text and runs[each].at(first - 1) for each in between):
+                found.append(broken)
+        left, between = right, []
+    return found
+
+
 def settled(sets: Sets, notes: Mapping[int, Note], at: int = -1) -> int:
     """Which of these values one of them is: itself, or the earlier one that it brought back; -1 for none at all."""
     at %= len(sets)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from memory.changes import Change, Deed, Splice, Step, played
 from memory.errors import BlockCorrupt
-from memory.restoring import Tie, runs_on, same_words, sides, since, taken
+from memory.restoring import Tie, breaks, runs_on, same_words, sides, since, taken
 from memory.runs import PAGE, Page, Run, Sight, paged
 
 Ties: TypeAlias = Callable[[Sequence[str], Sequence[str]], Sequence[Tie]]
@@ -273,6 +273,7 @@ class Weave:
             return runs[at].without(numbers) if runs[at].stands else at in back
 
         ends = {at: beside for at in back if beside and runs_on(runs, at, back, stays, beside)}
+        ends |= dict.fromkeys(breaks(runs, min(numbers, default=0), stays), "\n")
         plan = self._plan(lambda at, _run: stays(at), ends)
         gone = [run.text for run in runs if run.born in numbers and not run.stands and run.died not in numbers]
         return replace(plan, gone=tuple(gone), lost=tuple(lost))
@@ -352,13 +353,13 @@ class Weave:
         return [each for each in found if each.insert or each.delete]
 
     def _plan(self, wanted: Callable[[int, Run], bool], ends: Mapping[int, str] = MappingProxyType({})) -> Plan:
-        """Operations that make exactly the wanted runs stand, and behind some that come back these `ends`."""
+        """Operations that make the wanted runs stand, with `ends` behind some that come back, or for some that go."""
         splices, place = list[Splice](), 0
         removed = restored = 0
         for at, run in enumerate(self._runs):
             want = wanted(at, run)
             if run.stands and not want:
-                splices.append(Splice(place, len(run.text), ""))
+                splices.append(Splice(place, len(run.text), ends.get(at, "")))
                 removed += len(run.text)
             elif want and not run.stands:
                 splices.append(Splice(place, 0, run.text + ends.get(at, "")))
