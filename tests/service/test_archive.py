@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.asking import keep, refused, rows
+from tests.service.asking import keep, pause_jobs, refused, rows
 from tests.service.test_privacy import holding
 from tests.service.towns import Town, town
 from tests.wire.discord import Channel, Person
@@ -19,6 +19,7 @@ SECRET = "Quetzalcoatl"
 async def started(folder: Path) -> AsyncIterator[Town]:
     async with town(folder, scripted=True) as made:
         await made.service.start()
+        pause_jobs(made)
         yield made
         await made.service.stop()
 

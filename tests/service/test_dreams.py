@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.asking import pause_jobs, refused, rows
+from tests.service.asking import refused, rows
 from tests.service.test_archive import kept, started
 from tests.service.test_schedule import eventually
 from tests.service.towns import Town
@@ -71,7 +71,6 @@ async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(
         for words in NEAR:
             await kept(t, t.ana, t.general, words)
         t.model.default = lambda request: Answer(MERGE if "You tidy" in request.system else "{}")
-        pause_jobs(t)
         await t.service.stop()
         t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()
@@ -108,7 +107,6 @@ async def test_what_was_saved_is_written_out_once_wherever_the_service_dies(tmp_
 
     async with started(tmp_path) as t:
         t.model.default = answers
-        pause_jobs(t)
         await t.service.stop()
         t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()
@@ -175,7 +173,6 @@ async def test_a_death_in_other_upkeep_is_made_good_by_the_next_run(
     async with started(tmp_path) as t:
         t.model.default = lambda request: Answer("{}" if "quoted" in request.system else "Hello.")
         await t.ask(t.olga, t.olga.direct, "hello")
-        pause_jobs(t)  # by the clock, one could kill it before it is up
         await t.service.stop()
         change(t, statement)
         t.service.environment["CARINA_FAULT"] = f"{point}:{side}"

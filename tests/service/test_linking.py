@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.asking import refused, rows
+from tests.service.asking import pause_jobs, refused, rows
 from tests.service.test_pairing import CODE
 from tests.service.test_privacy import holding
 from tests.service.towns import Town, town
@@ -25,6 +25,7 @@ FIND = Call("search", {"query": SECRET})
 async def started(folder: Path) -> AsyncIterator[Town]:
     async with town(folder, scripted=True) as made:
         await made.service.start()
+        pause_jobs(made)  # a backup by the clock would hold what is looked for
         yield made
         await made.service.stop()
 

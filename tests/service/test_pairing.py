@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.asking import refused, rows
+from tests.service.asking import pause_jobs, refused, rows
 from tests.service.test_privacy import holding
 from tests.service.towns import Town, town, until
 from tests.wire.discord import Person
@@ -25,6 +25,7 @@ async def started(folder: Path, discord: str = PAIR) -> AsyncIterator[Town]:
     async with town(folder, scripted=True) as made:
         made.configure(discord)
         await made.service.start()
+        pause_jobs(made)  # a backup by the clock would hold what is looked for
         yield made
         await made.service.stop()
 

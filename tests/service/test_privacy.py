@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.asking import rows
+from tests.service.asking import pause_jobs, rows
 from tests.service.towns import Town, files_holding, town, until
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
@@ -21,6 +21,7 @@ KEEP = Call("recall", {"operation": "insert", "content": f"Ana's llama is {WORD}
 async def started(folder: Path) -> AsyncIterator[Town]:
     async with town(folder, scripted=True) as made:
         await made.service.start()
+        pause_jobs(made)  # a backup by the clock would hold what is looked for
         yield made
         await made.service.stop()
 

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.asking import refused, rows
+from tests.service.asking import pause_jobs, refused, rows
 from tests.service.test_privacy import holding
 from tests.service.towns import NO_MERGING, Town, town, until
 from tests.wire.model import Answer
@@ -32,6 +32,7 @@ async def started(folder: Path, discord: str = NO_MERGING, toml: str = "") -> As
     async with town(folder, scripted=True) as made:
         made.configure(discord, toml)
         await made.service.start()
+        pause_jobs(made)  # a backup by the clock would hold what is looked for
         yield made
         await made.service.stop()
 
