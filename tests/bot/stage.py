@@ -46,6 +46,7 @@ from memory.outbox import OutRow
 from memory.search import Nearness
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
+from tests.wire import PATIENCE
 
 T = TypeVar("T")
 SETUP = commit_point("tests.setup")
@@ -132,7 +133,7 @@ class Service:
         self.hear(*notifications)
         await self.settled()
 
-    async def settled(self, seconds: float = 10) -> None:
+    async def settled(self, seconds: float = PATIENCE) -> None:
         """Wait until nothing waits for an answer and nothing for delivery."""
 
         await self.router._queue.join()
@@ -179,7 +180,7 @@ def _open(rows: Rows) -> int:
     return inbox.counts(rows)["waiting"] + outbox.count_open(rows)
 
 
-async def until(true: Callable[[], Awaitable[bool]], seconds: float = 10) -> None:
+async def until(true: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:
     """Look again and again until it is true."""
     async with asyncio.timeout(seconds):
         while not await true():

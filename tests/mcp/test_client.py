@@ -11,6 +11,8 @@ from tests.mcp.stage import FORECAST, KEY, SCHEMA, Small, forecast, serving, wea
 
 UNASKED = 'ask = "never"\nread_only = ["forecast"]'
 """For tests that are about something else than asking."""
+CONNECT = 5
+"""Seconds for a server to start and answer: who hangs takes them, and a slow machine needs some of them."""
 
 
 @pytest.fixture
@@ -160,7 +162,7 @@ async def test_one_that_dies_while_it_works_is_there_again(tmp_path: Path, small
 
 async def test_one_that_hangs_while_it_works_is_given_up(tmp_path: Path, small: Small) -> None:
     small.does(forecast="hang")
-    async with weather(tmp_path, small.stdio(f"{UNASKED}\nseconds = 2\nconnect_seconds = 5")) as stage:
+    async with weather(tmp_path, small.stdio(f"{UNASKED}\nseconds = 2\nconnect_seconds = {CONNECT}")) as stage:
         ((text, ok),) = await stage.asked(forecast())
         assert not ok
         assert "took longer than 2 seconds and was given up. Nobody knows" in text
@@ -172,13 +174,13 @@ async def test_one_that_hangs_while_it_works_is_given_up(tmp_path: Path, small: 
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [("hang", "it gave no answer within 3 seconds"), ("die", "it ended before it had answered")],
+    [("hang", f"it gave no answer within {CONNECT} seconds"), ("die", "it ended before it had answered")],
 )
 async def test_one_that_does_not_start_is_reported_and_stops_nothing(
     tmp_path: Path, small: Small, start: str, words: str
 ) -> None:
     small.does(start=start)
-    async with weather(tmp_path, small.stdio(f"{UNASKED}\nconnect_seconds = 3")) as stage:
+    async with weather(tmp_path, small.stdio(f"{UNASKED}\nconnect_seconds = {CONNECT}")) as stage:
         assert await stage.offered() == {}
         assert stage.words == f"not connected: {words}"
         ((text, ok),) = await stage.asked(forecast())
@@ -199,13 +201,13 @@ async def test_what_it_says_of_a_refusal_is_for_those_in_charge_only(tmp_path: P
 
 
 async def test_one_that_stops_listing_is_connected_anew(tmp_path: Path, small: Small) -> None:
-    async with weather(tmp_path, small.stdio(f"{UNASKED}\nconnect_seconds = 3")) as stage:
+    async with weather(tmp_path, small.stdio(f"{UNASKED}\nconnect_seconds = {CONNECT}")) as stage:
         assert [ok for _text, ok in await stage.asked(forecast())] == [True]
         first = small.process
         small.does(**{"tools/list": "hang"})
         ((text, ok),) = await stage.asked(forecast())
         assert not ok
-        assert "gave no answer within 3 seconds" in text
+        assert f"gave no answer within {CONNECT} seconds" in text
         small.does()
         assert [ok for _text, ok in await stage.asked(forecast("Graz"))] == [True]
         assert small.process != first
