@@ -376,6 +376,7 @@ def _summary(rows: Rows, named: Named, scope: Scope) -> dict[str, Any]:
     block = named.block
     return {
         "block": named.name,
+        "id": block.id,
         "agent": named.agent,
         "type": str(block.type),
         "readers": where(rows, block.audience, scope),

@@ -81,7 +81,7 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
 
 
 def find_named(rows: Rows, scope: Scope, name: str) -> Named:
-    """The block of that name. Raises UserError, which says what there is."""
+    """The block of that name, or of that id. Raises UserError, which says what there is."""
     every = named_blocks(rows, scope)
     wanted = name.strip().casefold()
     found = [each for each in every if each.name.casefold() == wanted]
@@ -89,6 +89,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     found = found or [each for each in every if f"{each.agent}/{each.block.label}".casefold() == wanted]
     found = found or [each for each in every if f"{each.block.owner}/{each.block.label}".casefold() == wanted]
     found = found or [each for each in every if wanted in _in_full(each, where(rows, each.block.audience, scope))]
+    found = found or [each for each in every if each.block.id == name]
     if len(found) == 1:
         return found[0]
     there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"

@@ -35,9 +35,9 @@ Name: TypeAlias = app_commands.Range[str, 1, 100]
 
 _FENCED = 1_880  # characters of an answer in a block of code; what is longer goes into a file
 _SHOWN = 15  # changes in one answer
-_FORM = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<name>.{1,70})", re.DOTALL)
-_FIELD_FORM = re.compile(r"carina:memory:f:(?P<seen>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<name>.{1,66})", re.DOTALL)
-_FORM_NAME, _FIELD_FORM_NAME = 70, 66  # characters of a name that fit behind these into 100
+# By the block's id: another of its name may come while somebody writes.
+_FORM = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<block>\w{1,60})")
+_FIELD_FORM = re.compile(r"carina:memory:f:(?P<seen>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<block>\w{1,60})")
 
 _log = structlog.get_logger(__name__)
 
@@ -71,7 +71,7 @@ def _hear_forms(tree: app_commands.CommandTree[Any], remembering: Remembering, a
         async def text() -> str:
             written, seen = fields.get("text", ""), int(named["seen"])
             with _given_back(written):
-                done = await remembering.edit(await ask(interaction), named["name"], written, seen)
+                done = await remembering.edit(await ask(interaction), named["block"], written, seen)
             merged = " What was written meanwhile was kept." if done["merged"] else ""
             return f"Block {done['block']} is at version {done['version']} now.{merged}"
 
@@ -79,14 +79,14 @@ def _hear_forms(tree: app_commands.CommandTree[Any], remembering: Remembering, a
 
     async def sent_field(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
         async def text() -> str:
-            written, name = fields.get("text", ""), named["name"]
+            written, block = fields.get("text", ""), named["block"]
             with _given_back(written):
                 asking = await ask(interaction)
-                there = await remembering.fields(asking, name)
+                there = await remembering.fields(asking, block)
                 field = next((each for each in there if field_mark(each) == named["field"]), None)
                 if field is None:
-                    raise UserError(f"Block {name} has no such field any more; nothing was changed.")
-                done = await remembering.edit(asking, name, written, field=field, mark=named["seen"])
+                    raise UserError("The block has no such field any more; nothing was changed.")
+                done = await remembering.edit(asking, block, written, field=field, mark=named["seen"])
             return f"{field} of block {done['block']} is written; the block is at version {done['version']} now."
 
         await _answer(interaction, text)
@@ -307,8 +307,6 @@ def _edit(remembering: Remembering, ask: Ask) -> Command:
             row = await remembering.opened(await ask(interaction), label, field)
             if len(row["text"]) > LONGEST:
                 raise UserError(_too_long(len(row["text"]), field))
-            if len(row["block"]) > (longest := _FIELD_FORM_NAME if field else _FORM_NAME):
-                raise UserError(f"A form takes no block whose name has more than {longest} characters: ask the agent.")
         except (UserError, StoreError) as error:
             await _answer(interaction, functools.partial(_said, str(error)))
             return
@@ -336,7 +334,7 @@ def _too_long(size: int, field: str) -> str:
 def _form(interaction: Interaction, row: dict[str, Any], field: str) -> discord.ui.Modal:
     what = f"f:{row['seen']}:{field_mark(field)}" if field else f"edit:{row['version']}"
     title = "Edit a field of a block" if field else "Edit a block"
-    form = discord.ui.Modal(title=title, custom_id=f"carina:memory:{what}:{row['block']}", timeout=None)
+    form = discord.ui.Modal(title=title, custom_id=f"carina:memory:{what}:{row['id']}", timeout=None)
     entry = discord.ui.TextInput[Any](
         custom_id="text",
         style=discord.TextStyle.long,

@@ -276,3 +276,26 @@ async def test_a_name_that_says_more_than_it_needs_to_is_understood(tmp_path: Pa
         for name in ("notes in the owner's places", "Moon/notes in all places"):
             with pytest.raises(UserError, match="There is no block"):
                 await remembering.show(ASKING, name)
+
+
+async def test_a_form_is_for_the_block_that_it_was_opened_for(tmp_path: Path) -> None:
+    def setup(tx: Tx) -> None:
+        blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", PUBLIC, Trust.AGENT, content="one"), SYSTEM, NOON)
+
+    opened: list[str] = []
+
+    def another(tx: Tx) -> None:
+        if len(opened) == 1:
+            opened.append("another")
+            blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", OWNER, Trust.AGENT, content="two"), SYSTEM, NOON)
+
+    async with interrupted(tmp_path, setup, another) as remembering:
+        row = await remembering.opened(ASKING, "notes")
+        opened.append("form")
+        await remembering.show(ASKING, "notes")
+        with pytest.raises(UserError, match="Several blocks are called 'notes'"):
+            await remembering.edit(ASKING, "notes", "mine", row["version"])
+        done = await remembering.edit(ASKING, row["id"], "mine", row["version"])
+        assert (done["text"], done["block"]) == ("mine", "notes in all places")
+        with pytest.raises(UserError, match="There is no block 'blk_0'"):
+            await remembering.edit(ASKING, "blk_0", "mine")
