@@ -21,7 +21,7 @@ from memory.database import Tx
 from memory.faults import commit_point
 from memory.folder import DataFolder
 from memory.ids import PersonId, PlaceId
-from memory.privacy import Choice
+from memory.people.privacy import Choice
 from memory.requests import Verdict
 from sources.base import Front, SourceRefused
 from sources.bluesky import citizenship

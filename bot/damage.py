@@ -8,7 +8,7 @@ from datetime import timedelta
 from bot.notices import Notices
 from bot.retrying import until_stored
 from memory import outbox
-from memory.block_damage import Damage, damage_since
+from memory.blocks.damage import Damage, damage_since
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Rows, Tx

@@ -21,14 +21,14 @@ from bot.seeding import new_agent_id, seed_agent, seed_common
 from memory import agents
 from memory.agents import Agent, Group, Member
 from memory.audience import Scope
+from memory.blocks.configured import Common
 from memory.clock import Clock
-from memory.common_blocks import Common
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
+from memory.documents.schemas import TEXT, dump_schema
 from memory.faults import commit_point
 from memory.ids import AgentId, ConstellationId, GroupId, PersonId
 from memory.inbox import Arrival
-from memory.schemas import TEXT, dump_schema
 from sources.base import Place
 
 EVERYWHERE_ELSE = "default"

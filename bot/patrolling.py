@@ -15,7 +15,7 @@ from typing import Any
 from bot.policy import People
 from bot.quoting import plain
 from bot.reminding import quiet_of
-from memory import agents, events, inbox, jobs, person_times
+from memory import agents, events, inbox, jobs
 from memory.agents import Agent
 from memory.audience import OWNER, Scope, Trust
 from memory.clock import to_text
@@ -23,6 +23,7 @@ from memory.database import Rows, Tx
 from memory.ids import GroupId, PersonId, PlaceId, place_source
 from memory.inbox import InRow
 from memory.jobs import NewJob
+from memory.people import hours
 from memory.turns import Step
 from memory.working import PATROL
 from scheduler import triggers
@@ -54,7 +55,7 @@ def quiet_hours(people: People, zone: str) -> Quiet:
     """The owner's quiet hours, whichever of their accounts said them."""
 
     def until(rows: Rows, now: datetime) -> datetime | None:
-        quiet = quiet_of(person_times.of(rows, people.selves(people.owner[0])), zone)
+        quiet = quiet_of(hours.of(rows, people.selves(people.owner[0])), zone)
         return None if quiet is None else quiet.until(now)
 
     return until

@@ -7,13 +7,14 @@ from typing import Any
 
 from bot.reminding import ANNOUNCED, Reminding, Wanted, lateness, require_speaking_later
 from bot.when import read_when
-from memory import appointments, jobs, outbox, person_times
+from memory import appointments, jobs, outbox
 from memory.appointments import Event, NewEvent
 from memory.clock import to_text
 from memory.database import Tx
 from memory.errors import Refused
 from memory.ids import EventId, PersonId, place_source
 from memory.jobs import NewJob
+from memory.people import hours
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring, Trigger
@@ -43,7 +44,7 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
     wanted = given.wanted
     if given.minutes >= 0:
         require_speaking_later(wanted.place)
-    zone = person_times.of(tx, people).zone or default_zone
+    zone = hours.of(tx, people).zone or default_zone
     trigger = read_when(wanted.when, now, zone)
     first = triggers.require(trigger, now)
     ends = None if not given.ends else _end(given.ends, first, now, zone)
@@ -194,7 +195,7 @@ class Announcing:
             return Done("waits for the end of quiet hours", again=held)
         at = _announced(event, firing)
         place, audience, mention = self.reminding.where(tx, event.person, event.place, event.audience)
-        zone = person_times.zone_for(tx, self.reminding.selves(event.person), event.zone)
+        zone = hours.zone_for(tx, self.reminding.selves(event.person), event.zone)
         text = f"📅 {_clock(at, zone)}: {event.title}{lateness(firing, zone)}"
         if mention and place_source(place) == "discord":
             text = f"<@{event.person.partition(':')[2]}> {text}"

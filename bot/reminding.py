@@ -10,7 +10,7 @@ from datetime import datetime, time, timedelta
 
 from bot.notices import Notices
 from bot.when import read_when, shown
-from memory import inbox, jobs, outbox, person_times, reminders
+from memory import inbox, jobs, outbox, reminders
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.clock import to_text
 from memory.database import Rows, Tx
@@ -18,7 +18,8 @@ from memory.errors import Refused
 from memory.ids import AgentId, PersonId, PlaceId, ReminderId, place_source
 from memory.jobs import NewJob
 from memory.outbox import OutRow
-from memory.person_times import Times
+from memory.people import hours
+from memory.people.hours import Times
 from memory.reminders import NewReminder, Reminder, Status, job_id
 from memory.working import PATROL
 from scheduler import triggers
@@ -74,7 +75,7 @@ def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str
     require_speaking_later(wanted.place)
     if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
         raise Refused(f"saying it once more takes 0 (not) to {_MOST_MINUTES:,} minutes")
-    times = person_times.of(tx, people)
+    times = hours.of(tx, people)
     zone = times.zone or default_zone
     trigger = read_when(wanted.when, now, zone)
     first = triggers.require(trigger, now)
@@ -197,7 +198,7 @@ class Reminding:
             return Done("its person opted out")
         if (held := self._held_until(tx, reminder, firing.now)) is not None:
             return Done("waits for the end of quiet hours", again=held)
-        zone = person_times.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
+        zone = hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
         key = f"reminder/{reminder.id}/{to_text(firing.due)}"
         self._say(tx, reminder, f"⏰ {reminder.text}{lateness(firing, zone)}", key, firing.now)
         reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
@@ -226,7 +227,7 @@ class Reminding:
 
     def quiet_until(self, rows: Rows, person: PersonId, now: datetime) -> datetime | None:
         """When the quiet hours end in which somebody is now; None when they are in none."""
-        quiet = quiet_of(person_times.of(rows, self.selves(person)), self.zone)
+        quiet = quiet_of(hours.of(rows, self.selves(person)), self.zone)
         return None if quiet is None else quiet.until(now)
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:

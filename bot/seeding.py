@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memory import agents, blocks, common_blocks
+from memory import agents, blocks
 from memory.agents import Agent
 from memory.audience import OWNER, PUBLIC, Audience, Trust
-from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission
-from memory.common_blocks import Common
+from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, configured
+from memory.blocks.configured import Common
+from memory.blocks.templates import described
 from memory.database import Tx
-from memory.document import SYSTEM
+from memory.documents.document import SYSTEM
+from memory.documents.schemas import TEXT, dump_schema, parse_schema
 from memory.ids import AgentId, PersonId, new_id
-from memory.schemas import TEXT, dump_schema, parse_schema
-from memory.templates import described
 
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
@@ -42,9 +42,9 @@ def new_agent_id() -> AgentId:
 def ensure_blocks(tx: Tx, agent: Agent, audience: Audience, person: PersonId | None, now: datetime) -> None:
     """Make the agent's and the constellation's blocks that exist once for each audience for this one, where missing."""
     about = person if audience.startswith("person:") else None
-    for common in common_blocks.configured(tx):
+    for common in configured.configured(tx):
         if common.seed["audience"] == "each":
-            common_blocks.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience, about), now)
+            configured.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience, about), now)
     for seed in agent.config.get("blocks", ()):
         if seed["audience"] == "each":
             blocks.ensure_block(tx, new_block(agent.id, seed, audience, about), SYSTEM, now)
@@ -72,8 +72,8 @@ def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about
 
 def seed_common(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
     """Let these be the blocks of the constellation, and make those that are not one for each audience."""
-    common_blocks.configure(tx, wanted, now)
+    configured.configure(tx, wanted, now)
     for common in wanted:
         if common.seed["audience"] != "each":
             audience = PUBLIC if common.seed["audience"] == "public" else OWNER
-            common_blocks.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience), now)
+            configured.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience), now)

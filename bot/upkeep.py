@@ -27,9 +27,9 @@ from memory.archival import journal
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Tx
-from memory.erasure import optimise
 from memory.ids import ConstellationId, PersonId
-from memory.privacy import Choice
+from memory.people.erasure import optimise
+from memory.people.privacy import Choice
 from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
 from scheduler.runner import Runner
 from scheduler.triggers import Cron

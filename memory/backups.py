@@ -2,7 +2,7 @@
 
 A backup is a folder under `backups/` with the databases as they stood and a `manifest.json` with their digests. It is
 made under another name and renamed when it is whole and verified, so what is there is good. Putting one back carries
-over what must not be undone: erasures that were begun since (`memory.erasure_ledger`), and choices such as opt-outs.
+over what must not be undone: erasures that were begun since (`memory.people.ledger`), and choices such as opt-outs.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memory import erasure_ledger
 from memory.clock import to_text
 from memory.constellation import registered
 from memory.database import Rows, Tx, Value
 from memory.errors import StoreError
 from memory.folder import private_folder
 from memory.ids import ErasureId
+from memory.people import ledger
 from memory.sqlite import connect, driver
 from memory.traces import BACKUPS
 
@@ -170,7 +170,7 @@ def _carry_over(folder: Path, registry: Path) -> int:
         raw.execute("BEGIN IMMEDIATE")
         tx = Tx(raw)
         known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
-        due = {entry.person: entry for entry in erasure_ledger.entries(folder) if entry.id not in known}
+        due = {entry.person: entry for entry in ledger.entries(folder) if entry.id not in known}
         for entry in due.values():
             _begin_again(tx, entry)
         if present is not None:
@@ -184,7 +184,7 @@ def _carry_over(folder: Path, registry: Path) -> int:
     return len(due)
 
 
-def _begin_again(tx: Tx, entry: erasure_ledger.Entry) -> None:
+def _begin_again(tx: Tx, entry: ledger.Entry) -> None:
     identifier: ErasureId = entry.id
     tx.run("DELETE FROM erasures WHERE person_id = ? AND status = 'begun'", (entry.person,))
     tx.run("DELETE FROM erasures WHERE id = ?", (identifier,))

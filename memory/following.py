@@ -13,7 +13,7 @@ from memory import archival, messages, outbox
 from memory.answering import answering, caused
 from memory.archival import Entry
 from memory.audience import Audience
-from memory.block_following import unwrite
+from memory.blocks.following import unwrite
 from memory.database import Row, Tx
 from memory.fulltext import content_words
 from memory.ids import MessageId, PersonId

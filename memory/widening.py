@@ -14,18 +14,18 @@ from memory import activity, archival
 from memory.activity import Kind, NewEvent
 from memory.archival import Entry
 from memory.audience import OWNER, PUBLIC, Audience, Scope
-from memory.block_history import Hand
-from memory.block_log import open_block
 from memory.blocks import Block, BlockType, NewBlock, create_block
-from memory.changes import SYSTEM, Change, person_writer
+from memory.blocks.history import Hand
+from memory.blocks.storage import open_block
+from memory.blocks.warm import WarmBlocks
 from memory.clock import to_text
-from memory.containers import held
 from memory.database import Rows, Tx
+from memory.documents.changes import SYSTEM, Change, person_writer
+from memory.documents.containers import held
+from memory.documents.past import Past
+from memory.documents.schemas import ListSchema, TextSchema
 from memory.errors import BlockRefused, Refused
 from memory.ids import PersonId, TurnId
-from memory.past import Past
-from memory.schemas import ListSchema, TextSchema
-from memory.warm_blocks import WarmBlocks
 
 
 def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:

@@ -24,11 +24,13 @@ MAY_IMPORT = {
 THINKING = ("bot/turns/", "bot/tools/", "bot/groups/", "bot/models/", "bot/lane.py", "bot/router.py", "bot/broker.py")
 ABOVE_THINKING = ("bot.desks", "bot.passes", "bot.dreams", "bot.discord_ui", "bot.cli", "bot.fronts", "bot.app")
 
+DOCUMENTS_KNOW = ("amounts", "clock", "errors", "fulltext", "ids", "uncollected")
+
 ONLY_IN = {
     "aiosqlite": ("memory/database.py",),
     "sqlite3": ("memory/sqlite.py",),
     "pysqlite3": ("memory/sqlite.py",),
-    "loro": ("memory/document.py", "memory/containers.py", "memory/log_entries.py"),
+    "loro": ("memory/documents/document.py", "memory/documents/containers.py", "memory/documents/log_entries.py"),
     "onnxruntime": ("memory/embedding/",),
     "numpy": ("memory/embedding/",),
     "openai": ("bot/models/",),
@@ -128,6 +130,18 @@ def test_turns_know_nothing_of_who_asks_for_them() -> None:
         if name.startswith(ABOVE_THINKING)
     ]
     assert wrong == []
+
+
+def test_documents_know_nothing_of_where_they_are_kept() -> None:
+    known = ("memory.documents", *(f"memory.{each}" for each in DOCUMENTS_KNOW))
+    for module in modules():
+        if module.path.startswith("memory/documents/"):
+            wrong = [
+                f"{module.path}:{line} imports {name}"
+                for name, line in module.imports()
+                if name.startswith("memory") and not name.startswith(known)
+            ]
+            assert wrong == []
 
 
 def test_each_library_has_one_place_that_knows_it() -> None:

@@ -12,7 +12,7 @@ from bot.config import Config
 from bot.desks.privacy import is_known, receipt_lines, seen_lines
 from bot.errors import CallError, UserError
 from memory.folder import DataFolder
-from memory.privacy import Choice
+from memory.people.privacy import Choice
 from sources.discord.invite import invite_url
 
 

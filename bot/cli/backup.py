@@ -11,11 +11,12 @@ from bot.cli.printing import print_found
 from bot.config import Config
 from bot.desks.erasing import Eraser
 from bot.errors import CallError, UserError
-from memory import backups, privacy
+from memory import backups
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.errors import DatabaseOutdated, FolderLocked
 from memory.folder import DataFolder
+from memory.people import privacy
 
 
 def add_backup(app: typer.Typer, administer: Administer) -> None:

@@ -15,12 +15,13 @@ from bot.cli.holder import holder_of
 from bot.cli.printing import print_data, print_rows
 from bot.config import Config
 from bot.errors import UserError
-from memory import backups, erasure_ledger
+from memory import backups
 from memory.clock import utc_now
 from memory.constellation import registered, require
 from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, FolderLocked, StoreError
 from memory.folder import DataFolder
 from memory.migrations import Kind, check, migrate, migrations, status
+from memory.people import ledger
 from memory.sqlite import driver
 
 
@@ -224,7 +225,7 @@ def _nothing(folder: DataFolder) -> str:
 def _of_others(folder: DataFolder) -> bool:
     """Whether something stands there that is not of Carina, nor of a first start that was interrupted."""
     ours = {"constellations", *(path.name for path in (folder.global_db, folder.lock_file, folder.terminal_journal))}
-    ours |= {backups.FOLDER, erasure_ledger.NAME}
+    ours |= {backups.FOLDER, ledger.NAME}
     sockets = {folder.control_socket.name, folder.control_path.name}
     return folder.path.is_dir() and any(path.name not in ours | sockets for path in folder.path.iterdir())
 

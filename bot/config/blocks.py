@@ -8,9 +8,9 @@ from pydantic import model_validator as validate_model
 
 from bot.config.section import Section
 from bot.config.values import BlockType, Label, Name, Permission, TemplateName
+from memory.blocks.templates import TEMPLATES, beginning
+from memory.documents.schemas import TEXT, Schema, TextSchema, outline
 from memory.errors import StoreError
-from memory.schemas import TEXT, Schema, TextSchema, outline
-from memory.templates import TEMPLATES, beginning
 
 
 class Block(Section):

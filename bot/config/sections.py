@@ -39,8 +39,8 @@ from bot.groups import settings as patterns
 from bot.policy import Asks
 from bot.rules import ToolRule
 from bot.strategies import RecursiveSummarization, Strategy
-from memory import block_shortening
-from memory.block_log import CheckpointPolicy
+from memory.blocks import shortening
+from memory.blocks.storage import CheckpointPolicy
 from scheduler.zones import local_zone
 
 TOOLS = (
@@ -261,7 +261,7 @@ class Memory(Section):
             size=self.checkpoint_kilobytes * 1_000,
             age=timedelta(minutes=self.checkpoint_minutes),
             keep=self.checkpoints_kept,
-            limits=block_shortening.Limits(
+            limits=shortening.Limits(
                 changes=self.history_changes,
                 recent=self.history_changes // _RECENT_SHARE,
                 keep=timedelta(days=self.history_days) if self.history_days else None,

@@ -13,7 +13,7 @@ from bot.policy import Action, Approver, People
 from bot.reminding import Wanted
 from bot.tools.tasks import lines, meant
 from bot.when import read_when
-from memory import appointments, person_times, reminders, tasks
+from memory import appointments, reminders, tasks
 from memory.audience import OWNER, Scope, Trust
 from memory.clock import Clock
 from memory.constellation import Constellations
@@ -21,7 +21,8 @@ from memory.database import Rows, Tx
 from memory.errors import Refused
 from memory.faults import commit_point
 from memory.ids import ConstellationId, PersonId, PlaceId, ReminderId
-from memory.person_times import Times
+from memory.people import hours
+from memory.people.hours import Times
 from memory.reminders import Reminder
 from memory.tasks import NewTask, Priority, Status, Task
 from scheduler.triggers import At
@@ -203,7 +204,7 @@ class Agenda:
 
     async def times(self, who: Approver) -> str:
         """By whose clocks somebody lives, in words."""
-        found = await self._read(lambda rows: person_times.of(rows, self.people.selves(who.person)))
+        found = await self._read(lambda rows: hours.of(rows, self.people.selves(who.person)))
         hours = f"from {found.quiet_from} to {found.quiet_until}" if found.quiet_from else "none"
         return f"Your clocks: {found.zone or f'{self.zone} (the house’s)'}. Quiet hours: {hours}."
 
@@ -213,7 +214,7 @@ class Agenda:
         selves = self.people.selves(who.person)
 
         def work(tx: Tx) -> bool:
-            before = person_times.of(tx, selves)
+            before = hours.of(tx, selves)
             begin, end = (before.quiet_from, before.quiet_until) if quiet is None else map(_hour, quiet)
             if bool(begin) != bool(end):
                 raise Refused("Quiet hours have a beginning and an end, such as 22:30 and 7:00.")
@@ -223,7 +224,7 @@ class Agenda:
                 )
             kept = before.zone if zone is None else zone
             zone_of(kept or "UTC")
-            person_times.put(tx, selves, Times(kept, begin, end), self.clock())
+            hours.put(tx, selves, Times(kept, begin, end), self.clock())
             return kept != before.zone
 
         moved = await self._change(work)
@@ -350,7 +351,7 @@ class Agenda:
             raise Refused("This reminder is somebody else's.")
 
     def _zone(self, rows: Rows, who: Approver) -> str:
-        return person_times.zone_for(rows, self.people.selves(who.person), self.zone)
+        return hours.zone_for(rows, self.people.selves(who.person), self.zone)
 
     async def _change(self, work: Callable[[Tx], T]) -> T:
         try:

@@ -18,8 +18,8 @@ from memory.agents import Agent
 from memory.amounts import many
 from memory.archival import Entry, NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust
-from memory.block_history import Hand
 from memory.blocks import Block
+from memory.blocks.history import Hand
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx

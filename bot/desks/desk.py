@@ -14,8 +14,8 @@ from bot.tools.base import Toolset
 from memory import agents, blocks, inbox, outbox, undelivered
 from memory.agents import Agent
 from memory.audience import Scope
-from memory.block_damage import damage_since
 from memory.blocks import Block, BlockType
+from memory.blocks.damage import damage_since
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows

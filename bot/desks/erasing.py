@@ -1,8 +1,8 @@
 """The job that erases a person everywhere: begun durably, taken up again after a crash, ended with a receipt.
 
-One erasure runs at a time. In each constellation it is one transaction (`memory.erasure`); then the file is written
-anew without freed pages, its log is emptied, and at last every file of the data folder is searched for words of the
-person that were taken before. Those words are in memory only, so a job that is taken up after a crash may have none.
+One erasure runs at a time. In each constellation it is one transaction (`memory.people.erasure`); then the file is
+written anew without freed pages, its log is emptied, and at last every file of the data folder is searched for words of
+the person that were taken before. Those words are in memory only, so a job taken up after a crash may have none.
 """
 
 import asyncio
@@ -18,14 +18,15 @@ import structlog
 from bot.errors import UserError
 from bot.retrying import until_stored
 from bot.starters import beginning_texts
-from memory import erasure_ledger, persons, privacy, traces
+from memory import traces
 from memory.clock import Clock, to_text
 from memory.constellation import Constellation, Constellations
 from memory.database import Database, Rows, Tx
-from memory.erasure import Erased, compact, empty_log, erase_here
 from memory.faults import commit_point
 from memory.ids import ConstellationId, ErasureId, PersonId, TurnId
-from memory.privacy import Erasure
+from memory.people import ledger, persons, privacy
+from memory.people.erasure import Erased, compact, empty_log, erase_here
+from memory.people.privacy import Erasure
 
 _BEGIN = commit_point("privacy.begin")
 _ERASE = commit_point("privacy.erase")
@@ -145,7 +146,7 @@ class Eraser:
                 waiting.set_result(result)
 
     async def _perform(self, erasure: Erasure) -> Erasure:
-        await asyncio.to_thread(erasure_ledger.note, self.folder, erasure)  # for backups that are put back later
+        await asyncio.to_thread(ledger.note, self.folder, erasure)  # for backups that are put back later
         await self.settle()
         person, registry = erasure.person, self.constellations.registry
         houses = self.constellations.all()

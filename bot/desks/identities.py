@@ -16,15 +16,15 @@ from bot import policy
 from bot.desks.admission import new_code, read_code, shown_code
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
-from memory import identities
 from memory.audience import OWNER, Audience, person_audience
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Tx
 from memory.faults import commit_point
-from memory.identities import Half, Linked
 from memory.ids import ConstellationId, PersonId, TurnId
-from memory.parting import is_to_part, part
+from memory.people import identities
+from memory.people.identities import Half, Linked
+from memory.people.parting import is_to_part, part
 from sources.base import Place
 from sources.terminal import PERSON
 

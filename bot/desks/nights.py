@@ -20,26 +20,26 @@ from bot.desks.remembering import Asking
 from bot.desks.remembering_names import Named, named_blocks
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
-from memory import activity, archival, arranged, block_history, nights
+from memory import activity, archival, arranged, nights
 from memory.activity import Kind, NewEvent
 from memory.amounts import many
 from memory.archival import journal
 from memory.archival.journal import Noted
 from memory.arranged import Arranged
 from memory.audience import OWNER, Scope, Trust
-from memory.block_history import Hand, past_of_block
-from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
-from memory.block_rows import version_of
-from memory.blocks import BlockType
-from memory.changes import Change, Step
+from memory.blocks import BlockType, history
+from memory.blocks.history import Hand, past_of_block
+from memory.blocks.rows import version_of
+from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
+from memory.documents.changes import Change, Step
+from memory.documents.past import Past
 from memory.errors import BlockCorrupt, StoreError
 from memory.faults import commit_point
 from memory.ids import AgentId, BlockId, ConstellationId, EntryId
 from memory.nights import NightTurn
-from memory.past import Past
 from sources.terminal import PERSON
 from sources.text import one_line
 
@@ -145,7 +145,7 @@ class Nights:
         hand = Hand(asking.who.person, (), True, asking.scope, asking.trust, self.clock(), self.checkpoints)
         what = f"block {named.name}"
         try:
-            plan = block_history.take_back(block_history.by_hand(tx, hand, named.block), past, changes).plan
+            plan = history.take_back(history.by_hand(tx, hand, named.block), past, changes).plan
         except StoreError as error:
             return _item(what, "left", str(error))
         counted = f"{many(plan.removed, 'character')} went, {plan.restored} came back"

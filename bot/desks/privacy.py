@@ -15,14 +15,14 @@ from bot import policy
 from bot.desks.erasing import Eraser
 from bot.errors import UserError
 from bot.policy import Action, Approver, People
-from memory import persons, privacy
 from memory.amounts import many
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import PersonId
-from memory.privacy import Choice, Erasure
+from memory.people import persons, privacy
+from memory.people.privacy import Choice, Erasure
 from sources.terminal import PERSON
 
 _CHOOSE = commit_point("privacy.choose")

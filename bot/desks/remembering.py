@@ -26,23 +26,22 @@ from bot.desks.remembering_names import (
 from bot.desks.remembering_text import change_data, changed_lines, diff_lines, done_data, piece_data
 from bot.errors import UserError
 from bot.policy import Action, Approver, People, Standing
-from memory import block_fields, block_history
 from memory.audience import OWNER, Audience, Scope, Trust
-from memory.blame import blame
-from memory.block_history import Done, Edit, Hand, past_of_block
-from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
-from memory.block_repair import note_damage, repair_block, verify_block
-from memory.block_rows import version_of
-from memory.block_shares import SHARED_AT, share_by_hand, shares_of, unshare_by_hand
-from memory.blocks import Permission
-from memory.changes import person_writer, played
+from memory.blocks import Permission, by_hand, history
+from memory.blocks.history import Done, Edit, Hand, past_of_block
+from memory.blocks.repair import note_damage, repair_block, verify_block
+from memory.blocks.rows import version_of
+from memory.blocks.shares import SHARED_AT, share_by_hand, shares_of, unshare_by_hand
+from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
+from memory.documents.blame import blame
+from memory.documents.changes import person_writer, played
+from memory.documents.past import Past
 from memory.errors import BlockCorrupt
 from memory.faults import commit_point
 from memory.ids import BlockId, ConstellationId
-from memory.past import Past
 from memory.widening import require_widening, widen_block
 from sources.terminal import PERSON
 
@@ -100,20 +99,20 @@ class Remembering:
 
         def read(rows: Rows) -> dict[str, Any]:
             block = find_named(rows, asking.scope, name).block
-            block_history.require_hand(self._hand(asking), block)
+            history.require_hand(self._hand(asking), block)
             if not field:
-                block_fields.require_text(block)
-            if not field and not block_fields.is_list(block):
+                by_hand.require_text(block)
+            if not field and not by_hand.is_list(block):
                 return {}
-            text = block_fields.field_text(rows, block, field)
-            return {"text": text, "seen": block_fields.field_mark(text), "version": version_of(rows, block.id)}
+            text = by_hand.field_text(rows, block, field)
+            return {"text": text, "seen": by_hand.field_mark(text), "version": version_of(rows, block.id)}
 
         found = await self._read(read)
         return {**await self.show(asking, name), **found}
 
     async def fields(self, asking: Asking, name: str) -> list[str]:
         """The fields of a block that a person may write; none of one that is a text."""
-        return await self._read(lambda rows: block_fields.fields_by_hand(find_named(rows, asking.scope, name).block))
+        return await self._read(lambda rows: by_hand.fields_by_hand(find_named(rows, asking.scope, name).block))
 
     async def history(self, asking: Asking, name: str, limit: int = 20, before: int | None = None) -> dict[str, Any]:
         """The newest changes of a block, newest first, or those before one; each with what it did in short."""
@@ -172,11 +171,11 @@ class Remembering:
         """
 
         def change(tx: Tx, named: Named, edit: Edit) -> dict[str, Any]:
-            if field or block_fields.is_list(named.block):
-                block = block_fields.write_field(edit, named.block, field, text, mark, seen)
-                merged = block_fields.kept_more(tx, block, field, text)
+            if field or by_hand.is_list(named.block):
+                block = by_hand.write_field(edit, named.block, field, text, mark, seen)
+                merged = by_hand.kept_more(tx, block, field, text)
             else:
-                block = block_history.write(edit, text, seen)
+                block = history.write(edit, text, seen)
                 merged = block.content != text
             return {"block": named.name, "version": block.version, "merged": merged, "text": block.content}
 
@@ -184,14 +183,12 @@ class Remembering:
 
     async def rollback(self, asking: Asking, name: str, version: int) -> dict[str, Any]:
         """Make the block read as at a version."""
-        return await self._gone_back(
-            asking, name, lambda edit, known: block_history.roll_back(edit, version, known), version
-        )
+        return await self._gone_back(asking, name, lambda edit, known: history.roll_back(edit, version, known), version)
 
     async def undo(self, asking: Asking, name: str, *, again: bool = False) -> dict[str, Any]:
         """Take back the asker's own newest change, or do again what they undid."""
         writer = person_writer(asking.who.person)
-        step = block_history.redo if again else block_history.undo
+        step = history.redo if again else history.undo
         return await self._gone_back(asking, name, lambda edit, known: step(edit, writer, known))
 
     async def revert(self, asking: Asking, name: str, whose: str, since: str) -> dict[str, Any]:
@@ -212,7 +209,7 @@ class Remembering:
             past = known if same else past_of_block(tx, block)
             names = writer_names(tx, past, asking.scope, asking.who, self.people)
             writer = writer_called(names, past, whose, self.people)
-            return block_history.revert(edit, past, writer, version_before(past, since, self.clock()), whose)
+            return history.revert(edit, past, writer, version_before(past, since, self.clock()), whose)
 
         return await self._done(asking, name, change)
 
@@ -314,7 +311,7 @@ class Remembering:
 
         def replay(rows: Rows) -> tuple[BlockId, Past]:
             block = find_named(rows, asking.scope, name).block.id
-            return block, block_history.past_to_go_back(rows, block, version)
+            return block, history.past_to_go_back(rows, block, version)
 
         replayed, known = await self._read(replay)
         return await self._done(
@@ -334,7 +331,7 @@ class Remembering:
     ) -> dict[str, Any]:
         def work(tx: Tx) -> dict[str, Any]:
             named = find_named(tx, asking.scope, name)
-            return change(tx, named, block_history.by_hand(tx, self._hand(asking), named.block))
+            return change(tx, named, history.by_hand(tx, self._hand(asking), named.block))
 
         async with self.constellations.use(self.house) as database:
             with damage_told():

@@ -10,14 +10,14 @@ from bot.errors import UserError
 from bot.policy import Approver, People
 from memory import agents, blocks
 from memory.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
-from memory.block_history import past_of_block
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
+from memory.blocks.history import past_of_block
 from memory.called import person_called, spot_called
-from memory.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.database import Rows
-from memory.document import UnsoundBlob
+from memory.documents.changes import SYSTEM, Writer, agent_writer, person_writer
+from memory.documents.document import UnsoundBlob
+from memory.documents.past import Past
 from memory.ids import BlockId, PersonId
-from memory.past import Past
 from scheduler.zones import instant
 
 _SHOWN = 25  # names in an error

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from memory.amounts import many
-from memory.block_history import Done
-from memory.changes import Change, Deed, Step, Writer, played
+from memory.blocks.history import Done
 from memory.clock import to_text
-from memory.weave import Piece, Weave
+from memory.documents.changes import Change, Deed, Step, Writer, played
+from memory.documents.weave import Piece, Weave
 
 _EXCERPT = 40
 Names = Mapping[Writer, str]

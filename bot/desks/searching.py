@@ -12,13 +12,14 @@ from bot.errors import ToolError, UserError
 from bot.policy import People
 from bot.tools.found import beside_data, nothing_searched, place_meant, why_data, why_found
 from bot.turns.kit import Understood, not_understood
-from memory import agents, inbox, person_times
+from memory import agents, inbox
 from memory.audience import OWNER, Scope
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
 from memory.database import Rows
 from memory.ids import AgentId, ConstellationId, PlaceId
 from memory.messages import Role
+from memory.people import hours
 from memory.search import DOMAINS, Domain, Hit, Query, Results, naming, search
 from scheduler.zones import zone_of
 from sources.terminal import PERSON
@@ -105,7 +106,7 @@ class Searching:
         role = _role(wanted.role)
         if mine and role == "assistant":
             raise UserError("What you said yourself is of the role user; leave the role out, or name an agent.")
-        zone = person_times.zone_for(rows, self.people.selves(asker.person), self.zone)
+        zone = hours.zone_for(rows, self.people.selves(asker.person), self.zone)
         since, until = _times(wanted, self.clock(), zone)
         return Query(
             text=wanted.text,

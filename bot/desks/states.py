@@ -7,11 +7,12 @@ from typing import Any
 from bot.desks.approving import Approvals
 from bot.errors import UserError
 from bot.groups.settings import State
-from memory import agents, person_states
+from memory import agents
 from memory.audience import OWNER, Scope
 from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import PersonId
+from memory.people import states
 from sources.terminal import PERSON
 from sources.text import one_line
 
@@ -45,22 +46,22 @@ class States:
         """What somebody said last of how they are, as far as that is known here."""
         people = self.approvals.people.selves(person)
         async with self.approvals.constellations.use(self.approvals.house) as database:
-            found = await database.read(lambda rows: person_states.of(rows, people, scope, self.approvals.clock()))
+            found = await database.read(lambda rows: states.of(rows, people, scope, self.approvals.clock()))
         known = ", ".join(await self.known()) or "none"
         now = f'You said that you are "{found}".' if found else "You said nothing of how you are."
         return f"{now} States for which a group is there: {known}."
 
     async def say(self, person: PersonId, scope: Scope, word: str) -> str:
         """Take a state for what holds where this scope hears it, until another is said or `none`."""
-        state = one_line(word, person_states.LONGEST + 1)
-        if len(state) > person_states.LONGEST:
-            raise UserError(f"a state is a word or a few, of at most {person_states.LONGEST} characters")
+        state = one_line(word, states.LONGEST + 1)
+        if len(state) > states.LONGEST:
+            raise UserError(f"a state is a word or a few, of at most {states.LONGEST} characters")
         state = "" if state.casefold() == NOTHING else state
         now = self.approvals.clock()
 
         def work(tx: Tx) -> None:
             for each in self.approvals.people.selves(person):
-                person_states.put(tx, each, scope.audience, state if each == person else "", now)
+                states.put(tx, each, scope.audience, state if each == person else "", now)
 
         async with self.approvals.constellations.use(self.approvals.house) as database:
             await database.write(_SAY, work, durable=True)

@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.policy import Action, Approver, Change, Held, People, Standing
 from memory import archival, inbox, messages, outbox, why
 from memory.audience import OWNER, Scope, Trust, person_audience
-from memory.block_following import unwrite
+from memory.blocks.following import unwrite
 from memory.clock import Clock
 from memory.constellation import Constellations
 from memory.database import Rows, Tx

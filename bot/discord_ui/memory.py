@@ -21,7 +21,7 @@ from bot.discord_ui.answering import cleaned, defer, suggests, suggests_names, t
 from bot.discord_ui.asking import approver_of, asker_of
 from bot.discord_ui.forms import LONGEST, hear_form
 from bot.errors import UserError
-from memory.block_fields import field_mark
+from memory.blocks.by_hand import field_mark
 from memory.errors import StoreError
 from sources.discord.hearing import trust_of
 from sources.discord.link import REFUSED

@@ -16,7 +16,7 @@ from bot.discord_ui.asking import approver_of
 from bot.discord_ui.forms import Door
 from bot.errors import UserError
 from bot.policy import Approver
-from memory.privacy import Choice
+from memory.people.privacy import Choice
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 

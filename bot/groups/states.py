@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from bot.groups.settings import State
-from memory import person_states
 from memory.agents import Group
 from memory.audience import Scope
 from memory.database import Rows
 from memory.ids import GroupId, PersonId
+from memory.people import states
 
 Selves = Callable[[PersonId], tuple[PersonId, ...]]
 
@@ -21,10 +21,8 @@ def group_for(
     wanted = [(group.id, State.model_validate(state)) for group in groups for state in group.states]
     if not wanted:
         return None
-    said = person_states.of(rows, people, scope, now).casefold()
-    blocks = {
-        label: person_states.noted(rows, people, scope, label) for label in {each.block for _, each in wanted} - {""}
-    }
+    said = states.of(rows, people, scope, now).casefold()
+    blocks = {label: states.noted(rows, people, scope, label) for label in {each.block for _, each in wanted} - {""}}
     for group, state in wanted:
         if (state.said and state.said.casefold() == said) or any(
             holds(state, text) for text in blocks.get(state.block, ())

@@ -26,14 +26,15 @@ from bot.strategies import Plan, RecursiveSummarization, Strategy, Truncate, Vie
 from bot.turns.context import Material
 from bot.turns.history import DEFAULT_BUDGET
 from bot.turns.kit import Kit
-from memory import agents, inbox, logs, messages, summaries, turns
+from memory import agents, inbox, messages, summaries, turns
 from memory.agents import Agent
 from memory.audience import Audience
+from memory.blocks import logs
+from memory.blocks.logs import Logged
 from memory.constellation import Constellations
 from memory.database import Database, Rows, Tx
 from memory.faults import call_point, commit_point
 from memory.ids import ConstellationId, PlaceId, TurnId, new_id
-from memory.logs import Logged
 from memory.messages import Message
 from memory.summaries import Compaction
 from memory.turns import Turn

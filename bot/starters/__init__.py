@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 from bot.config.sections import Agent
-from memory.templates import TEMPLATES, described
+from memory.blocks.templates import TEMPLATES, described
 
 
 @cache

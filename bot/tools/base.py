@@ -19,7 +19,7 @@ from bot.models.base import Call, ToolSpec
 from bot.policy import Caution
 from memory.agents import Agent
 from memory.audience import Trust
-from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
 from memory.database import Database, Rows, Tx
 from memory.ids import BlockId, MessageId, TurnId
 from memory.requests import Permit

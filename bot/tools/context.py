@@ -10,12 +10,12 @@ from bot.quoting import plain, untagged
 from bot.seeding import new_block
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.tools.describing import description_of, size_of
-from memory import block_history, block_shares, blocks
-from memory.blocks import Author, Block, BlockType, NewBlock, Permission
+from memory import blocks
+from memory.blocks import Author, Block, BlockType, NewBlock, Permission, history, shares
 from memory.database import Tx
-from memory.document import agent_writer
+from memory.documents.document import agent_writer
+from memory.documents.weave import not_back
 from memory.errors import BlockChanged
-from memory.weave import not_back
 
 Operation: TypeAlias = Literal[
     "append",
@@ -128,8 +128,8 @@ class ContextTool:
             case "set_field" | "add_item" | "set_item" | "remove_item":
                 return _edited(author, _set(tx, author, arguments))
             case "undo" | "redo":
-                step_back = block_history.undo if arguments.operation == "undo" else block_history.redo
-                back = step_back(block_history.by_agent(tx, author, label), author.writer)
+                step_back = history.undo if arguments.operation == "undo" else history.redo
+                back = step_back(history.by_agent(tx, author, label), author.writer)
                 return _edited(author, back.block, untagged(not_back(back.plan.lost)))
             case "info":
                 block = blocks.find_block(tx, author.agent, label, author.scope)
@@ -140,10 +140,10 @@ class ContextTool:
                 return replace(_used(block, text), shown={block.id: block.version})
             case "share":
                 permission = Permission(arguments.permission)
-                block = block_shares.share_by_agent(tx, author, label, arguments.agent, permission)
+                block = shares.share_by_agent(tx, author, label, arguments.agent, permission)
                 return _used(block, f"{arguments.agent} sees block {block.label} now, at {permission}")
             case "unshare":
-                block = block_shares.unshare_by_agent(tx, author, label, arguments.agent)
+                block = shares.unshare_by_agent(tx, author, label, arguments.agent)
                 return _used(block, f"{arguments.agent} no longer sees block {block.label}")
             case _:
                 return _move(tx, author, arguments)

@@ -2,11 +2,11 @@
 
 from bot.turns.context import readers
 from memory.amounts import many
-from memory.block_shares import shares_of
 from memory.blocks import Block
+from memory.blocks.shares import shares_of
 from memory.clock import to_text
 from memory.database import Rows
-from memory.schemas import outline
+from memory.documents.schemas import outline
 
 
 def size_of(block: Block) -> str:

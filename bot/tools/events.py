@@ -11,11 +11,12 @@ from bot.errors import ToolError
 from bot.policy import Caution
 from bot.reminding import Wanted
 from bot.tools.base import Arguments, Outcome, ToolContext
-from memory import appointments, person_times
+from memory import appointments
 from memory.appointments import Event
 from memory.clock import to_text
 from memory.database import Tx
 from memory.ids import PersonId
+from memory.people import hours
 
 
 class EventArguments(Arguments):
@@ -70,7 +71,7 @@ class EventsTool:
             appointments.cancel(tx, event, context.now)
             return Outcome(f"cancelled: {event.title}", {"id": str(event.id), "text": event.title})
         comes = planning.coming(found, context.now, arguments.days)
-        zone = person_times.zone_for(tx, people, self._zone)
+        zone = hours.zone_for(tx, people, self._zone)
         data = [_data(at, each, zone) for at, each in comes]
         shown = "\n".join(planning.lines(comes, zone)) or "Nothing is planned that may be spoken of here."
         return Outcome(shown, {"events": data})

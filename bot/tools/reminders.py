@@ -11,10 +11,11 @@ from bot.errors import ToolError
 from bot.policy import Caution
 from bot.reminding import on_clocks
 from bot.tools.base import Arguments, Outcome, ToolContext
-from memory import person_times, reminders
+from memory import reminders
 from memory.clock import to_text
 from memory.database import Tx
 from memory.ids import PersonId, PlaceId
+from memory.people import hours
 from memory.reminders import Reminder
 
 
@@ -62,7 +63,7 @@ class RemindersTool:
         if arguments.operation == "set":
             return self._set(tx, context, arguments, person)
         found = reminders.listing(tx, context.turn.scope, self._selves(person))
-        zone = person_times.zone_for(tx, self._selves(person), self._zone)
+        zone = hours.zone_for(tx, self._selves(person), self._zone)
         if arguments.operation == "list":
             text = "\n".join(reminding.lines(found, zone)) or "They have no reminders that may be spoken of here."
             return Outcome(text, {"reminders": [_listed(each, at, zone) for each, at in found]})

@@ -10,11 +10,12 @@ from bot.policy import Caution
 from bot.reminding import on_clocks
 from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.when import read_when
-from memory import person_times, tasks
+from memory import tasks
 from memory.clock import to_text
 from memory.database import Tx, Value
 from memory.errors import Refused
 from memory.ids import PersonId
+from memory.people import hours
 from memory.tasks import NewTask, Priority, Status, Task
 from scheduler.triggers import At
 from scheduler.zones import zone_of
@@ -57,7 +58,7 @@ class TasksTool:
         if person is None:
             raise ToolError("Nobody is talking to you at the moment.")
         found = tasks.listing(tx, context.turn.scope, self._selves(person))
-        zone = person_times.zone_for(tx, self._selves(person), self._zone)
+        zone = hours.zone_for(tx, self._selves(person), self._zone)
         match arguments.operation:
             case "list":
                 text = "\n".join(lines(found, zone)) or "They have no open tasks that may be spoken of here."

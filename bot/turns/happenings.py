@@ -12,10 +12,10 @@ from bot import signals
 from bot.models.base import Call
 from bot.turns.context import Material
 from memory import activity, presence
-from memory.block_log import CheckpointPolicy
+from memory.blocks.logs import EVENTS, TOOLS, Logged, append_log
+from memory.blocks.storage import CheckpointPolicy
 from memory.database import Tx
 from memory.inbox import InRow
-from memory.logs import EVENTS, TOOLS, Logged, append_log
 from memory.turns import Turn
 
 

@@ -13,7 +13,7 @@ from bot.tools.base import Toolset
 from bot.turns.context import Material
 from bot.turns.rates import NO_LIMITS, Rates
 from memory.agents import Agent
-from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
 from memory.clock import Clock
 from memory.database import Database, Rows
 from memory.ids import PlaceId

@@ -5,7 +5,7 @@ from datetime import datetime
 from memory import blocks
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
 from memory.database import Tx
-from memory.document import SYSTEM
+from memory.documents.document import SYSTEM
 from memory.ids import BlockId, PersonId
 from memory.inbox import InRow
 from memory.turns import Turn

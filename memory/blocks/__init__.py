@@ -1,7 +1,7 @@
 """Blocks of memory: labelled texts of an agent or of the whole constellation, read with every prompt.
 
 A prompt needs only the rows of this table, whose `content` is the rendered text; edits go through the block's
-document (`memory.block_log`). Every function takes the unit of work or the reader that it runs in, so that a
+document (`memory.blocks.storage`). Every function takes the unit of work or the reader that it runs in, so that a
 caller composes several stores in one commit. A block is shown only to a scope that may know it, and takes text
 only from a turn that everyone who reads the block may know.
 """

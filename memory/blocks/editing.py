@@ -5,22 +5,22 @@ from dataclasses import replace
 
 from memory.amounts import many
 from memory.audience import may_write_down
-from memory.block_log import open_block, save_change
-from memory.block_rows import archives_of
 from memory.blocks.finding import find_block, own_block, visible_blocks
 from memory.blocks.guard import decision_for, require_fits, require_yes
 from memory.blocks.making import create_block
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation, decide
+from memory.blocks.rows import archives_of
+from memory.blocks.storage import open_block, save_change
 from memory.blocks.telling import tell_changed
 from memory.clock import from_text, to_text
-from memory.containers import on_its_own_line
 from memory.database import Rows, Tx
-from memory.document import BlockDocument, Stamp
+from memory.documents.containers import on_its_own_line
+from memory.documents.document import BlockDocument, Stamp
+from memory.documents.merging import Archives, lines_changed, lines_now, shown_text, sight_of, write_known, write_seen
+from memory.documents.runs import Sight
+from memory.documents.schemas import outline
 from memory.errors import BlockRefused, Refused
-from memory.merging import Archives, lines_changed, lines_now, shown_text, sight_of, write_known, write_seen
-from memory.runs import Sight
-from memory.schemas import outline
 
 
 def append_block(tx: Tx, author: Author, label: str, text: str, own_line: bool = False) -> Block:

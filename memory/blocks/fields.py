@@ -9,16 +9,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from memory import containers
 from memory.blocks.editing import archives, edit_block, sight
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Operation
 from memory.database import Tx
-from memory.document import SYSTEM, BlockDocument
+from memory.documents import containers
+from memory.documents.document import SYSTEM, BlockDocument
+from memory.documents.merging import place_of_item, set_seen
+from memory.documents.schemas import LogSchema
+from memory.documents.targets import Target
 from memory.errors import BlockRefused, Refused
-from memory.merging import place_of_item, set_seen
-from memory.schemas import LogSchema
-from memory.targets import Target
 
 
 def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:
@@ -81,7 +81,7 @@ def _change_item(tx: Tx, author: Author, label: str, path: str, number: int, fun
 
 
 def _now(function: Callable[..., None], **arguments: Any) -> _Change:
-    """A function of `memory/containers.py` on the part as it is, whatever was shown of it."""
+    """A function of `memory/documents/containers.py` on the part as it is, whatever was shown of it."""
     return lambda _block, document, target: document.change(partial(function, target=target, **arguments))
 
 

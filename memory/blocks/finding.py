@@ -7,10 +7,10 @@ from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Block, BlockT
 from memory.blocks.rights import Permission
 from memory.clock import from_text
 from memory.database import Row, Rows
-from memory.document import require_text
+from memory.documents.document import require_text
+from memory.documents.schemas import TEXT, dump_schema, parse_schema
 from memory.errors import BlockNotFound
 from memory.ids import AgentId, BlockId
-from memory.schemas import TEXT, dump_schema, parse_schema
 
 _NAMED = 40  # labels listed in an error
 _PLAIN = dump_schema(TEXT)

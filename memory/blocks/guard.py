@@ -6,7 +6,7 @@ from memory.audience import Trust
 from memory.blocks.records import Author, Block, BlockType
 from memory.blocks.rights import Decision, Operation, Permission, decide
 from memory.database import Rows
-from memory.document import SYSTEM
+from memory.documents.document import SYSTEM
 from memory.errors import BlockRefused, BlockTooLong
 from memory.requests import Kind, Need, Permit, require
 

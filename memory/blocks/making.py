@@ -5,18 +5,18 @@ from datetime import datetime
 
 import regex
 
-from memory import containers
-from memory.block_log import open_block, save_change
 from memory.blocks.finding import block_by_id, own_block
 from memory.blocks.guard import require_fits
 from memory.blocks.records import Block, NewBlock
+from memory.blocks.storage import open_block, save_change
 from memory.clock import to_text
 from memory.database import Tx, Value
-from memory.document import Stamp, Writer, require_text
+from memory.documents import containers
+from memory.documents.document import Stamp, Writer, require_text
+from memory.documents.schemas import TEXT, TextSchema, dump_schema, outline
 from memory.errors import BlockExists, Refused
 from memory.ids import BlockId, new_id
 from memory.late_indexes import block_words
-from memory.schemas import TEXT, TextSchema, dump_schema, outline
 
 _MOST_LABEL = 100
 # It stands in a tag of the prompt: <block:label ...>.

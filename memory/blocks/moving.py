@@ -6,11 +6,11 @@ from memory.blocks.guard import require_yes
 from memory.blocks.records import Author, Block, BlockType
 from memory.blocks.rights import Operation
 from memory.blocks.telling import tell_changed
+from memory.blocks.warm import WarmBlocks
 from memory.clock import from_text, to_text
 from memory.database import Tx
+from memory.documents.schemas import TextSchema, Viewport, dump_schema, outline
 from memory.errors import BlockRefused, Refused
-from memory.schemas import TextSchema, Viewport, dump_schema, outline
-from memory.warm_blocks import WarmBlocks
 
 
 def archive_block(tx: Tx, author: Author, label: str) -> Block:

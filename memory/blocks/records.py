@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from memory.audience import Audience, Scope, Trust
-from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
 from memory.blocks.rights import Permission
-from memory.document import Writer
+from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
+from memory.documents.document import Writer
+from memory.documents.schemas import TEXT, Schema, TextSchema, view
 from memory.ids import AgentId, BlockId, PersonId, TurnId
 from memory.requests import Permit
-from memory.schemas import TEXT, Schema, TextSchema, view
 
 CONSTELLATION_OWNER = AgentId("_constellation_")
 _LIMITS = {"core": 2_000, "log": 40_000}  # of a log only the newest entries are in context

@@ -3,8 +3,8 @@
 from memory import activity
 from memory.activity import Kind, NewEvent
 from memory.blocks.records import Author, Block, BlockType
-from memory.changes import SYSTEM
 from memory.database import Tx
+from memory.documents.changes import SYSTEM
 
 
 def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memory import block_log, blocks
+from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import PUBLIC, Scope, Trust
-from memory.block_log import DEFAULT_POLICY, CheckpointPolicy
-from memory.block_rows import load_block
-from memory.blocks import Author, Block, BlockType, NewBlock, editing
+from memory.blocks import Author, Block, BlockType, NewBlock, editing, storage
+from memory.blocks.rows import load_block
+from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
 from memory.clock import utc_now
 from memory.database import Database, Rows, Tx
-from memory.document import SYSTEM, BlockDocument, agent_writer
+from memory.documents.document import SYSTEM, BlockDocument, agent_writer
 from memory.faults import commit_point
 from memory.ids import AgentId, TurnId, snowflakes
 from memory.migrations import Kind, prepare
@@ -62,8 +62,8 @@ def _watched(spans: Spans) -> Iterator[None]:
         (BlockDocument, "replace", "edit"),
         (BlockDocument, "commit", "export"),
         (editing, "save_change", "save"),
-        (block_log, "insert_update", "insert"),
-        (block_log, "insert_checkpoint", "checkpoint"),
+        (storage, "insert_update", "insert"),
+        (storage, "insert_checkpoint", "checkpoint"),
     ]
     with timed_writes(spans), timed(spans, places):
         yield

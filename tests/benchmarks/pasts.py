@@ -19,11 +19,11 @@ from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import OWNER, PUBLIC, Scope, Trust
 from memory.blocks import Author, BlockType, NewBlock
-from memory.changes import job_writer
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.database import Tx
-from memory.document import SYSTEM, agent_writer
+from memory.documents.changes import job_writer
+from memory.documents.document import SYSTEM, agent_writer
 from memory.faults import commit_point
 from memory.ids import AgentId, ConstellationId
 from sources.terminal import PERSON

@@ -16,7 +16,7 @@ from memory.audience import Trust
 from memory.blocks import BlockType, NewBlock
 from memory.clock import utc_now
 from memory.database import Tx
-from memory.document import SYSTEM
+from memory.documents.document import SYSTEM
 from memory.faults import commit_point
 from memory.ids import AgentId, PersonId, TurnId, snowflakes
 from tests.benchmarks.options import Options

@@ -9,10 +9,10 @@ from bot.desks.approving import request_data
 from bot.policy import Approver, People
 from memory import agents, blocks
 from memory.audience import Trust
-from memory.block_shares import share_by_hand
 from memory.blocks import BlockType, NewBlock, Permission
-from memory.changes import SYSTEM
+from memory.blocks.shares import share_by_hand
 from memory.database import Tx
+from memory.documents.changes import SYSTEM
 from memory.ids import PersonId
 from memory.requests import Verdict
 from tests.bot.asking import OWNER, answer, ringing, strokes, waiting

@@ -15,13 +15,14 @@ from bot.config import load_config
 from bot.desks.backups import Backups
 from bot.errors import UserError
 from bot.policy import Approver, People
-from memory import backups, erasure_ledger, privacy
+from memory import backups
 from memory.backups import Backup
 from memory.constellation import Constellations
 from memory.database import Tx
 from memory.faults import commit_point
 from memory.ids import PersonId
-from memory.privacy import Erasure
+from memory.people import ledger, privacy
+from memory.people.privacy import Erasure
 from memory.sqlite import connect
 
 BEGIN = commit_point("test_bot_backups.begin")
@@ -89,7 +90,7 @@ async def erased(folder: Path, count: int) -> None:
             return [privacy.begin_erasure(tx, person, person, NOW) for person in PEOPLE[:count]]
 
         for begun in await constellations.registry.write(BEGIN, begin):
-            erasure_ledger.note(folder, begun)
+            ledger.note(folder, begun)
 
 
 def age(folder: Path, name: str, versions: int) -> None:

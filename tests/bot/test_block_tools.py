@@ -10,10 +10,10 @@ from bot.policy import Approver, Caution
 from bot.tools.base import Arguments, Outcome, ToolContext
 from memory import blocks
 from memory.audience import Scope, Trust
-from memory.block_shares import share_block, unshare_block
 from memory.blocks import Author, NewBlock, Permission
-from memory.changes import SYSTEM, person_writer
+from memory.blocks.shares import share_block, unshare_block
 from memory.database import Tx
+from memory.documents.changes import SYSTEM, person_writer
 from memory.requests import Verdict
 from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, direct, results, said, says
 from tests.bot.stage import Service, Setting, running

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bot.damage import DamageWatch
 from bot.notices import Notices
-from memory.block_repair import repair_block
+from memory.blocks.repair import repair_block
 from memory.database import Tx
 from memory.ids import BlockId
 from tests.bot.parts import ANN, HALL, SOURCE, ScriptedModel, call, direct, said, says

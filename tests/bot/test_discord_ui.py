@@ -27,7 +27,7 @@ from memory.blocks import CONSTELLATION_OWNER, NewBlock
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.database import Tx
-from memory.document import SYSTEM
+from memory.documents.document import SYSTEM
 from memory.faults import commit_point
 from memory.ids import ConstellationId, GuildId, PersonId, PlaceId
 from sources.discord.client import Commands, make_client

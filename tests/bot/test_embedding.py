@@ -20,10 +20,10 @@ from memory import blocks, vectors
 from memory.agents import Agent, seed_agent
 from memory.audience import Scope, Trust
 from memory.blocks import Author, NewBlock
-from memory.changes import SYSTEM
 from memory.clock import utc_now
 from memory.constellation import Constellations
 from memory.database import Database, Tx
+from memory.documents.changes import SYSTEM
 from memory.embedding import Choice, PartVectors, base, missing, packaged, to_vector
 from memory.faults import commit_point
 from memory.ids import PersonId

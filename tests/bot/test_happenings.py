@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from memory.audience import OWNER
+from memory.blocks.logs import EVENTS, SUMMARIES, TOOLS, Logged, append_log
 from memory.errors import Refused
-from memory.logs import EVENTS, SUMMARIES, TOOLS, Logged, append_log
 from memory.search import Query, search
 from tests.bot.parts import ANN, ScriptedModel, call, direct, edited, said, says
 from tests.bot.stage import Setting, running

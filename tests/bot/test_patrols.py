@@ -15,10 +15,11 @@ from bot.desks.schedule import Schedule
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
 from bot.patrolling import Patrols, is_silence, quiet_hours
-from memory import agents, person_times, tasks
+from memory import agents, tasks
 from memory.audience import OWNER, Trust
 from memory.budgets import Limit
 from memory.ids import PlaceId
+from memory.people import hours
 from memory.tasks import NewTask
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
@@ -177,8 +178,8 @@ async def test_it_runs_now_when_asked_and_not_while_it_is_paused(tmp_path: Path)
 
 
 async def quiet(it: Watch, begin: str, until: str) -> None:
-    times = person_times.Times("UTC", begin, until)
-    await it.service.write(lambda tx: person_times.put(tx, (OLGA.id,), times, NOON))
+    times = hours.Times("UTC", begin, until)
+    await it.service.write(lambda tx: hours.put(tx, (OLGA.id,), times, NOON))
 
 
 async def test_quiet_hours_hold_it_back_until_they_end(tmp_path: Path) -> None:

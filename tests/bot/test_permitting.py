@@ -10,14 +10,15 @@ from bot.desks.desk import Asker
 from bot.dreams.permitting import Permitting
 from bot.notices import Notices
 from bot.reminding import Reminding
-from memory import jobs, person_times
+from memory import jobs
 from memory.archival import Entry
 from memory.audience import Scope, person_audience
 from memory.clock import to_text
 from memory.database import Tx
 from memory.dreams import waiting
 from memory.ids import PlaceId
-from memory.person_times import Times
+from memory.people import hours
+from memory.people.hours import Times
 from scheduler.jobs import Done, Firing
 from tests.bot.parts import ANN, deleted, said
 from tests.bot.test_dreams import OLGA_HERSELF, Ground, answers, ground
@@ -76,7 +77,7 @@ async def test_nobody_is_asked_in_quiet_hours(tmp_path: Path) -> None:
         now = g.service.clock()
         begin, end = now - timedelta(hours=1), now + timedelta(hours=2)
         times = Times("UTC", f"{begin:%H:%M}", f"{end:%H:%M}")
-        await g.service.write(lambda tx: person_times.put(tx, (ANN.id,), times, now))
+        await g.service.write(lambda tx: hours.put(tx, (ANN.id,), times, now))
         held = await ask(g)
         assert held.again is not None
         assert to_text(held.again)[:16] == to_text(end)[:16]

@@ -8,12 +8,13 @@ import pytest
 from bot import planning
 from bot.planning import Announcing, Plan
 from bot.reminding import said_alone
-from memory import appointments, jobs, outbox, person_times
+from memory import appointments, jobs, outbox
 from memory.audience import Scope
 from memory.database import Tx
 from memory.errors import Refused
 from memory.ids import ConstellationId, PlaceId
-from memory.person_times import Times
+from memory.people import hours
+from memory.people.hours import Times
 from scheduler import triggers
 from scheduler.jobs import Firing
 from tests.bot.test_reminding import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx, wanted
@@ -76,7 +77,7 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
 
 
 def test_quiet_hours_hold_it_back(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
+    hours.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
     firing = fired(tx, kept(tx, "today at 18:00"))
     done = Announcing(says()).announce(tx, firing)
     assert done.again == datetime(2026, 3, 2, 18, 30, tzinfo=UTC)
@@ -165,7 +166,7 @@ def test_an_event_ends_after_it_begins(tx: Tx) -> None:
 
 
 def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their_person(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
+    hours.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
     evening = kept(tx, "every monday at 18:00", ends="at 19:30")
     night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
     plain = kept(tx, "today at 20:00")

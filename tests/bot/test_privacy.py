@@ -15,11 +15,12 @@ from bot.lane import Patience
 from bot.policy import Approver
 from bot.turns.reins import Reins
 from bot.turns.turn import TurnRunner
-from memory import inbox, outbox, persons, privacy
+from memory import inbox, outbox
 from memory.constellation import Constellations
 from memory.database import Tx
 from memory.ids import ConstellationId, ErasureId, PersonId
-from memory.privacy import Choice
+from memory.people import persons, privacy
+from memory.people.privacy import Choice
 from memory.turns import TurnMoved
 from sources.base import BlockSpec, Kind, Notification, Quoted
 from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, call, channel, deleted, direct, edited, said, says, texts

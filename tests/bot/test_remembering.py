@@ -16,16 +16,16 @@ from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.audience import OWNER, PUBLIC, Scope, Trust
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
-from memory.changes import SYSTEM, agent_writer, job_writer, person_writer
+from memory.blocks.warm import WarmBlocks
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
-from memory.document import BlockDocument
+from memory.documents.changes import SYSTEM, agent_writer, job_writer, person_writer
+from memory.documents.document import BlockDocument
+from memory.documents.past import Past, past_of
+from memory.documents.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.errors import Refused
 from memory.faults import commit_point
 from memory.ids import AgentId
-from memory.past import Past, past_of
-from memory.schemas import Field, FieldType, ListSchema, MapSchema
-from memory.warm_blocks import WarmBlocks
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
 
@@ -217,7 +217,7 @@ async def test_undisturbed_it_is_thought_out_by_a_reader_alone(
     def travelled(*_arguments: object) -> None:
         raise AssertionError("Loro was made to travel")
 
-    monkeypatch.setattr("memory.past.past_of", noted)
+    monkeypatch.setattr("memory.documents.past.past_of", noted)
     monkeypatch.setattr(BlockDocument, "held_at", travelled)
     async with interrupted(tmp_path, setup, lambda _tx: None) as remembering:
         async with remembering.constellations.use(remembering.house) as database:

@@ -14,7 +14,7 @@ from bot import reminding
 from bot.models.offline import OfflineModel
 from bot.notices import Notices
 from bot.reminding import Planned, Reminding, Wanted
-from memory import inbox, jobs, person_times, reminders
+from memory import inbox, jobs, reminders
 from memory.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.clock import to_text
 from memory.database import Tx
@@ -22,7 +22,8 @@ from memory.errors import Refused
 from memory.ids import ConstellationId, GuildId, PersonId, PlaceId
 from memory.inbox import Arrival, Heard
 from memory.migrations import Kind, prepare
-from memory.person_times import Times
+from memory.people import hours
+from memory.people.hours import Times
 from memory.reminders import Status
 from memory.sqlite import connect
 from scheduler.jobs import Firing
@@ -131,7 +132,7 @@ def test_what_is_late_says_for_when_it_was(tx: Tx) -> None:
 
 
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, wanted("today at 23:30"))
     assert kept.note == "That is within your quiet hours: I say it at 2026-03-03 07:00."
     done = says().remind(tx, firing(tx, kept))
@@ -180,7 +181,7 @@ async def test_without_a_model_lists_are_on_the_clocks_of_who_asks(tmp_path: Pat
 
         def moves(tx: Tx) -> None:
             person = PersonId(tx.all("SELECT person_id FROM reminders")[0]["person_id"])
-            person_times.put(tx, (person,), Times("Asia/Tokyo"), NOW)
+            hours.put(tx, (person,), Times("Asia/Tokyo"), NOW)
 
         await service.write(moves)
         await service.heard(said("what are my reminders?", 3))
@@ -214,7 +215,7 @@ async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Pa
 
 
 def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("UTC", "00:00", "23:59"), NOW)
+    hours.put(tx, (ANN,), Times("UTC", "00:00", "23:59"), NOW)
     kept = planned(tx, replace(wanted(), urgent=True))
     assert kept.note == ""
     says().remind(tx, firing(tx, kept))
@@ -297,7 +298,7 @@ def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
 
 
 def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, wanted("today at 23:30"))
     morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
     jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)

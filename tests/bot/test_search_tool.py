@@ -12,9 +12,9 @@ from bot.discord_ui.searching import results_text
 from bot.models.base import Answer
 from bot.policy import People
 from bot.tools.found import NEWEST
-from memory import person_times
 from memory.audience import OWNER, Scope
 from memory.database import Tx
+from memory.people import hours
 from sources.terminal import PERSON
 from tests.bot.groups.parts import Cast
 from tests.bot.parts import BOB, call, channel, private, results, said, says
@@ -235,7 +235,7 @@ async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
         assert bool(results.hits) is found
 
         def moved(tx: Tx) -> None:
-            person_times.put(tx, (PERSON,), person_times.Times(zone=zone), service.clock())
+            hours.put(tx, (PERSON,), hours.Times(zone=zone), service.clock())
 
         await service.write(moved)
         own = await desk(service).search(OWNER_ASKS, Wanted("ferry", **conditions))

@@ -6,9 +6,9 @@ from typing import Any, get_args
 import pytest
 
 from bot.config.values import TemplateName
+from memory.blocks.templates import TEMPLATES, beginning, described
+from memory.documents.schemas import LogSchema, TextSchema, dump_schema, parse_schema
 from memory.errors import Refused
-from memory.schemas import LogSchema, TextSchema, dump_schema, parse_schema
-from memory.templates import TEMPLATES, beginning, described
 from tests.bot.parts import ScriptedModel, call, results, said, says
 from tests.bot.stage import Setting, running
 from tests.memory.block_parts import blocks_store, made, new

@@ -10,14 +10,14 @@ from typing import Any
 
 from memory.agents import Agent, seed_agent
 from memory.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
-from memory.block_log import CheckpointPolicy
 from memory.blocks import Author, Block, NewBlock, create_block
+from memory.blocks.storage import CheckpointPolicy
+from memory.blocks.warm import WarmBlocks
 from memory.database import Tx
-from memory.document import SYSTEM, agent_writer
+from memory.documents.document import SYSTEM, agent_writer
 from memory.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
 from memory.migrations import Kind, prepare
 from memory.sqlite import connect
-from memory.warm_blocks import WarmBlocks
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ADA, BEA = AgentId("agt_ada"), AgentId("agt_bea")

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from memory import backups, erasure_ledger, privacy
+from memory import backups
 from memory.backups import BackupFailed
 from memory.constellation import Constellations
 from memory.database import Rows, Tx
 from memory.faults import commit_point
 from memory.ids import ErasureId, PersonId
-from memory.privacy import Choice, Erasure
+from memory.people import ledger, privacy
+from memory.people.privacy import Choice, Erasure
 from memory.sqlite import connect
 
 WRITE = commit_point("test.backup_write")
@@ -155,7 +156,7 @@ async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -
             return begun
 
         begun = await constellations.registry.write(WRITE, erase)
-        erasure_ledger.note(tmp_path, begun)
+        ledger.note(tmp_path, begun)
     assert backups.restore(tmp_path, made) == 1
     raw = connect(tmp_path / "global.db", read_only=True)
     try:
@@ -214,16 +215,16 @@ async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> No
             privacy.finish_erasure(tx, begun.id, {}, NOW)
             return begun
 
-        erasure_ledger.note(tmp_path, await constellations.registry.write(WRITE, erase))
+        ledger.note(tmp_path, await constellations.registry.write(WRITE, erase))
     assert backups.restore(tmp_path, backups.create(tmp_path, NOW)) == 0
 
 
 def test_the_ledger_stands_a_torn_line_and_notes_each_once(tmp_path: Path) -> None:
     one = privacy.Erasure(ErasureId(1), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
-    erasure_ledger.note(tmp_path, one)
-    with (tmp_path / erasure_ledger.NAME).open("a") as file:
+    ledger.note(tmp_path, one)
+    with (tmp_path / ledger.NAME).open("a") as file:
         file.write('{"id": 2, "per')
     two = privacy.Erasure(ErasureId(3), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
-    erasure_ledger.note(tmp_path, two)
-    erasure_ledger.note(tmp_path, two)
-    assert [entry.id for entry in erasure_ledger.entries(tmp_path)] == [1, 3]
+    ledger.note(tmp_path, two)
+    ledger.note(tmp_path, two)
+    assert [entry.id for entry in ledger.entries(tmp_path)] == [1, 3]

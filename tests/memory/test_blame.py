@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.blame import blame
-from memory.block_history import by_agent, past_of_block, undo
 from memory.blocks import Block, add_item, find_block, set_field, set_item
-from memory.changes import agent_writer, person_writer
+from memory.blocks.history import by_agent, past_of_block, undo
 from memory.database import Tx
-from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
+from memory.documents.blame import blame
+from memory.documents.changes import agent_writer, person_writer
+from memory.documents.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
 
 AGENT, PERSON = agent_writer(ADA), person_writer(MIA)

@@ -8,28 +8,28 @@ from typing import Any
 import pytest
 import structlog
 
-from memory import activity, block_history, blocks, inbox, messages, turns
+from memory import activity, blocks, inbox, messages, turns
 from memory.activity import Kind, NewEvent
 from memory.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.block_erasing import forget_past
-from memory.block_following import unwrite, unwrite_person
-from memory.block_log import CheckpointPolicy
-from memory.block_repair import verify_block
-from memory.block_rows import share_peer
-from memory.block_shortening import Limits
-from memory.blocks import Author, BlockType, NewBlock
-from memory.changes import SYSTEM, Deed, agent_writer, person_writer
+from memory.blocks import Author, BlockType, NewBlock, history
+from memory.blocks.erasing import forget_past
+from memory.blocks.following import unwrite, unwrite_person
+from memory.blocks.repair import verify_block
+from memory.blocks.rows import share_peer
+from memory.blocks.shortening import Limits
+from memory.blocks.storage import CheckpointPolicy
+from memory.blocks.warm import WarmBlocks
 from memory.database import Rows, Tx
+from memory.documents.changes import SYSTEM, Deed, agent_writer, person_writer
+from memory.documents.packing import unpack
+from memory.documents.past import Past
+from memory.documents.schemas import Field, FieldType, ListSchema, LogSchema, MapSchema
 from memory.errors import BlockRefused, Refused
 from memory.following import narrow_message
 from memory.ids import BlockId, PersonId, PlaceId, TurnId
 from memory.inbox import Heard, InRow
 from memory.messages import Message, Said
-from memory.packing import unpack
-from memory.past import Past
-from memory.schemas import Field, FieldType, ListSchema, LogSchema, MapSchema
 from memory.turns import Turn
-from memory.warm_blocks import WarmBlocks
 from memory.widening import widen_block
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, store, taken
 
@@ -87,10 +87,10 @@ def test_what_was_written_from_a_deleted_message_is_taken_back(tx: Tx) -> None:
 def test_what_the_owner_took_away_and_brought_back_goes_with_the_message_all_the_same(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
     made = blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
-    hand = block_history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    block_history.write(block_history.by_hand(tx, hand, made), "Another matter.\n")
+    hand = history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    history.write(history.by_hand(tx, hand, made), "Another matter.\n")
     now = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
-    block_history.undo(block_history.by_hand(tx, hand, now), person_writer(OWNER_ID))
+    history.undo(history.by_hand(tx, hand, now), person_writer(OWNER_ID))
     assert stands(tx, "notes") == "Kept.\nAnn lost her job.\n"
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
@@ -119,7 +119,7 @@ def test_the_history_shows_that_the_system_took_it_back(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my cat is Bolt"))
     made = blocks.append_block(tx, author(turn.id), "notes", "Ann's cat is Bolt.\n")
     delete(tx, 1)
-    last = block_history.past_of_block(tx, made.id).steps[-1].change
+    last = history.past_of_block(tx, made.id).steps[-1].change
     assert (last.writer, last.note.deed, last.note.whose) == (SYSTEM, "revert", agent_writer(STAR))
 
 
@@ -262,7 +262,7 @@ def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> No
     delete(tx, 2)
     assert "4711" not in stands(tx, "seen")
     assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
-    newest = block_history.past_of_block(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
+    newest = history.past_of_block(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
     assert (newest.writer, newest.note.deed) == (SYSTEM, Deed.REVERT)
 
 
@@ -295,7 +295,7 @@ def test_what_was_written_before_the_history_that_is_kept_goes_by_its_lines(tx: 
     late = replace(author(begun(tx, taken(tx, 2, "hello")).id), policy=short)
     for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
         blocks.replace_in_block(tx, replace(late, now=NOON + timedelta(days=day)), "notes", old, new)
-    assert block_history.past_of_block(tx, kept).start > 2, "the history was cut"
+    assert history.past_of_block(tx, kept).start > 2, "the history was cut"
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nAnn keeps a code of honour, and tea in her locker at work.\n"
 
@@ -305,14 +305,14 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
     blocks.append_block(tx, author(turn.id), "plans", "Ann's locker code is 4711.\n")
     broken = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
-    whole = block_history.past_of_block
+    whole = history.past_of_block
 
     def past(rows: Rows, block: BlockId) -> Past:
         if block == broken:
             raise BlockRefused("no")
         return whole(rows, block)
 
-    monkeypatch.setattr("memory.block_following.past_of_block", past)
+    monkeypatch.setattr("memory.blocks.following.past_of_block", past)
     with structlog.testing.capture_logs() as logged:
         delete(tx, 1)
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
@@ -355,16 +355,16 @@ def test_an_agent_does_not_bring_back_what_was_taken_back(tx: Tx, undone: bool) 
     blocks.append_block(tx, author(first.id), "notes", "Code 4711.\n")
     second = author(begun(tx, taken(tx, 2, "other words")).id)
     if undone:
-        block_history.undo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+        history.undo(history.by_agent(tx, second, "notes"), agent_writer(STAR))
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
-    for go in (block_history.redo, block_history.undo):
+    for go in (history.redo, history.undo):
         with pytest.raises(Refused, match="came words that were taken back"):
-            go(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+            go(history.by_agent(tx, second, "notes"), agent_writer(STAR))
     blocks.append_block(tx, second, "notes", "More.\n")
-    block_history.undo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+    history.undo(history.by_agent(tx, second, "notes"), agent_writer(STAR))
     assert stands(tx, "notes") == "Kept.\n"
-    block_history.redo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+    history.redo(history.by_agent(tx, second, "notes"), agent_writer(STAR))
     assert stands(tx, "notes") == "Kept.\nMore.\n"
 
 
@@ -375,10 +375,10 @@ def test_where_nothing_was_taken_back_it_is_undone_as_before(tx: Tx, changed: st
     blocks.append_block(tx, author(turn.id), "plans", "Feed Bolt.\n")
     delete(tx, 1) if changed is None else edit(tx, 1, changed)
     second = author(begun(tx, taken(tx, 3, "other words")).id)
-    block_history.undo(block_history.by_agent(tx, second, "plans"), agent_writer(STAR))
+    history.undo(history.by_agent(tx, second, "plans"), agent_writer(STAR))
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
     with pytest.raises(Refused, match="came words that were taken back"):
-        block_history.undo(block_history.by_agent(tx, second, "notes"), agent_writer(STAR))
+        history.undo(history.by_agent(tx, second, "notes"), agent_writer(STAR))
 
 
 @pytest.mark.parametrize("said", [False, True])
@@ -389,12 +389,12 @@ def test_where_the_past_is_lost_only_what_ever_said_the_words_is_not_undone(tx: 
     second = author(begun(tx, taken(tx, 2, "shorter")).id)
     blocks.replace_in_block(tx, second, "notes", made.content, "Short.\n")
     delete(tx, 1)
-    back = block_history.by_agent(tx, second, "notes")
+    back = history.by_agent(tx, second, "notes")
     if said:
         with pytest.raises(Refused, match="came words that were taken back"):
-            block_history.undo(back, agent_writer(STAR))
+            history.undo(back, agent_writer(STAR))
     else:
-        block_history.undo(back, agent_writer(STAR))
+        history.undo(back, agent_writer(STAR))
     assert stands(tx, "notes") == ("Short.\n" if said else made.content)
 
 
@@ -404,16 +404,16 @@ def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
     turn = begun(tx, taken(tx, 1, "my code is 4711"))
     made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
     person = OWNER_ID if owner else ANN
-    hand = block_history.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
-    block_history.write(block_history.by_hand(tx, hand, made), "Kept.\n")
+    hand = history.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
+    history.write(history.by_hand(tx, hand, made), "Kept.\n")
     delete(tx, 1)
-    again = block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+    again = history.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
     if owner:
-        block_history.undo(again, person_writer(person))
+        history.undo(again, person_writer(person))
         assert stands(tx, "human") == "Kept.\nCode 4711.\n"
         return
     with pytest.raises(Refused, match="came words that were taken back"):
-        block_history.undo(again, person_writer(person))
+        history.undo(again, person_writer(person))
     assert stands(tx, "human") == "Kept.\n"
 
 
@@ -425,14 +425,14 @@ def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: 
     made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
     delete(tx, 1)
     person = OWNER_ID if owner else ANN
-    hand = block_history.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
+    hand = history.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
 
     def go(version: int) -> None:
-        back = block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+        back = history.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
         if way == "rollback":
-            block_history.roll_back(back, version)
+            history.roll_back(back, version)
         else:
-            block_history.revert(back, block_history.past_of_block(tx, made.id), SYSTEM, version)
+            history.revert(back, history.past_of_block(tx, made.id), SYSTEM, version)
 
     if owner:
         go(made.version)
@@ -442,12 +442,12 @@ def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: 
         go(made.version)
     assert stands(tx, "human") == "Kept.\n"
     later = blocks.append_block(tx, author(turn.id), "human", "More.\n")
-    after = block_history.by_hand(tx, hand, later)
+    after = history.by_hand(tx, hand, later)
     if way == "rollback":
-        block_history.roll_back(after, later.version - 1)
+        history.roll_back(after, later.version - 1)
     else:
-        past = block_history.past_of_block(tx, made.id)
-        block_history.revert(after, past, agent_writer(STAR), later.version - 1)
+        past = history.past_of_block(tx, made.id)
+        history.revert(after, past, agent_writer(STAR), later.version - 1)
     assert stands(tx, "human") == "Kept.\n"
 
 
@@ -468,19 +468,17 @@ def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: 
     blocks.append_block(tx, author(theirs.id), "notes", "Ann is jobless.\n")
     blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
     blocks.append_block(tx, author(others.id), "plans", "Swim.\n")
-    hand = block_history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    block_history.write(block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), "Gone.\n")
-    block_history.undo(
-        block_history.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), person_writer(OWNER_ID)
-    )
+    hand = history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    history.write(history.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), "Gone.\n")
+    history.undo(history.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), person_writer(OWNER_ID))
     unwrite_person(tx, ANN, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\nSwim.\n")
     assert "jobless" not in words_of_file(tx)
     after = blocks.append_block(tx, author(others.id), "notes", "More.\n")
-    assert block_history.past_of_block(tx, after.id).version == after.version
+    assert history.past_of_block(tx, after.id).version == after.version
     assert verify_block(tx, after.id) == []
     with pytest.raises(Refused):
-        block_history.roll_back(block_history.by_hand(tx, hand, after), 2)
+        history.roll_back(history.by_hand(tx, hand, after), 2)
 
 
 def test_erasing_leaves_of_a_shared_turn_what_holds_none_of_the_words(tx: Tx) -> None:
@@ -531,7 +529,7 @@ def test_lines_between_those_that_go_stay_their_writers(tx: Tx) -> None:
     second = author(begun(tx, taken(tx, 2, "other words", person=BOB)).id)
     blocks.append_block(tx, second, "notes", "It is sunny.\nThe parrot Rex again.\n")
     delete(tx, 1)
-    blamed = block_history.past_of_block(tx, made.id).weave.blame()
+    blamed = history.past_of_block(tx, made.id).weave.blame()
     assert [(each.text, each.change and each.change.turn) for each in blamed][1:] == [("It is sunny.\n", second.turn)]
 
 
@@ -566,14 +564,14 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
     if long:
         share_peer(tx, made.id)
     policy = CheckpointPolicy(updates=1)
-    hand = block_history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON, policy)
-    block_history.write(block_history.by_hand(tx, hand, made), f"{made.content}My code: 4711.\n")
+    hand = history.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON, policy)
+    history.write(history.by_hand(tx, hand, made), f"{made.content}My code: 4711.\n")
     kept = blocks.find_block(tx, STAR, "plans", Scope(GUILD))
     unwrite_person(tx, OWNER_ID, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
     assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}
     assert not [row for row in tx.all("SELECT writer FROM memory_block_writers") if OWNER_ID in row["writer"]]
-    assert block_history.past_of_block(tx, kept.id).start == 0, "others keep their history"
+    assert history.past_of_block(tx, kept.id).start == 0, "others keep their history"
     assert verify_block(tx, made.id) == []
     assert blocks.append_block(tx, author(others.id), "notes", "More.\n").content.endswith("Bob's.\nMore.\n")
 
@@ -585,8 +583,8 @@ def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my code is 4711", place=talk), scope=Scope(dm))
     taken(tx, 2, "hello", person=BOB)  # so that the hall is known
     made = blocks.append_block(tx, author(turn.id, dm), "codes", "Code 4711.\n")
-    hand = block_history.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
-    widen_block(tx, hand, made, block_history.past_of_block(tx, made.id), GUILD)
+    hand = history.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
+    widen_block(tx, hand, made, history.past_of_block(tx, made.id), GUILD)
     assert stands(tx, "codes", GUILD) == "Code 4711.\n"
     unwrite_person(tx, ANN, LATER)
     assert stands(tx, "codes", GUILD) == ""

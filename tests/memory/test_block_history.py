@@ -10,7 +10,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
-from memory.block_history import (
+from memory.blocks import (
+    Block,
+    BlockType,
+    Permission,
+    append_block,
+    create_block,
+    find_block,
+    replace_in_block,
+    write_block,
+)
+from memory.blocks.history import (
     Hand,
     Moved,
     by_agent,
@@ -22,25 +32,15 @@ from memory.block_history import (
     undo,
     write,
 )
-from memory.block_repair import verify_block
-from memory.block_rows import version_of
-from memory.blocks import (
-    Block,
-    BlockType,
-    Permission,
-    append_block,
-    create_block,
-    find_block,
-    replace_in_block,
-    write_block,
-)
-from memory.changes import Deed, Splice, Writer, by_words
+from memory.blocks.repair import verify_block
+from memory.blocks.rows import version_of
+from memory.blocks.warm import WarmBlocks
 from memory.database import Tx
-from memory.document import SYSTEM, job_writer, person_writer
+from memory.documents.changes import Deed, Splice, Writer, by_words
+from memory.documents.document import SYSTEM, job_writer, person_writer
 from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import PersonId, TurnId
 from memory.requests import ApprovalNeeded
-from memory.warm_blocks import WarmBlocks
 from tests.memory.test_past import ADA, BLOCK_SPEC, GUILD, NOW, SMALL, WRITERS, author, database
 
 AGENT, MIA, JOB = WRITERS

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.audience import OWNER, PUBLIC, Audience, Scope, may_write_down
-from memory.block_shares import Share, share_block, share_by_agent, shares_of, unshare_by_agent
 from memory.blocks import (
     CONSTELLATION_OWNER,
     Author,
@@ -29,8 +28,9 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
+from memory.blocks.shares import Share, share_block, share_by_agent, shares_of, unshare_by_agent
 from memory.database import Tx
-from memory.document import job_writer
+from memory.documents.document import job_writer
 from memory.errors import BlockNotFound, BlockRefused, Refused
 from memory.ids import AgentId
 from memory.requests import ApprovalNeeded

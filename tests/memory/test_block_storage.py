@@ -8,15 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.block_damage import damage_since
-from memory.block_log import (
-    CheckpointPolicy,
-    count_person,
-    erase_person,
-    export_person,
-    open_block,
-)
-from memory.block_repair import repair_block, verify_block
 from memory.blocks import (
     Block,
     Permission,
@@ -27,12 +18,21 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
+from memory.blocks.damage import damage_since
+from memory.blocks.logs import TOOLS, Logged, append_log
+from memory.blocks.repair import repair_block, verify_block
+from memory.blocks.storage import (
+    CheckpointPolicy,
+    count_person,
+    erase_person,
+    export_person,
+    open_block,
+)
 from memory.database import Database, Tx
-from memory.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.documents.document import SYSTEM, agent_writer, job_writer, person_writer
 from memory.errors import BlockCorrupt, BlockTooLong
 from memory.faults import commit_point
 from memory.ids import TurnId
-from memory.logs import TOOLS, Logged, append_log
 from memory.migrations import Kind, prepare
 from tests.memory.block_parts import (
     ADA,

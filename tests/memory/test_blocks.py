@@ -8,10 +8,6 @@ from typing import Any
 import pytest
 
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
-from memory.block_log import (
-    open_block,
-)
-from memory.block_shares import share_block, unshare_block
 from memory.blocks import (
     CONSTELLATION_OWNER,
     BlockType,
@@ -30,8 +26,12 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
+from memory.blocks.shares import share_block, unshare_block
+from memory.blocks.storage import (
+    open_block,
+)
 from memory.database import Tx
-from memory.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.documents.document import SYSTEM, agent_writer, job_writer, person_writer
 from memory.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.ids import AgentId, GuildId, PersonId
 from memory.requests import ApprovalNeeded, Permit

@@ -7,10 +7,10 @@ import pytest
 
 from memory import blocks, messages
 from memory.audience import Trust
-from memory.block_following import unwrite_person
+from memory.blocks.following import unwrite_person
 from memory.database import Tx
+from memory.documents.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.messages import Said
-from memory.schemas import Field, FieldType, ListSchema, MapSchema
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, begun, store, taken
 from tests.memory.test_block_following import LATER, author, block, delete, stands
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.document import (
+from memory.documents.document import (
     SYSTEM,
     Blob,
     BlobKind,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from memory import identities, persons
 from memory.database import Tx
-from memory.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Half, Linked
 from memory.ids import PersonId
 from memory.migrations import Kind, prepare
+from memory.people import identities, persons
+from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Half, Linked
 from memory.sqlite import connect
 from tests.memory.parts import NOON
 

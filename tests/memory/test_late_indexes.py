@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 import structlog
 
-from memory import activity, block_log, database, late_indexes
+from memory import activity, database, late_indexes
 from memory.activity import Kind, NewEvent
 from memory.agents import Agent, seed_agent
 from memory.audience import PUBLIC, Scope, Trust, person_audience
-from memory.blocks import Author, NewBlock, Permission, append_block, create_block, delete_block
+from memory.blocks import Author, NewBlock, Permission, append_block, create_block, delete_block, storage
 from memory.constellation import Constellations
 from memory.database import Database, Rows, Tx
-from memory.document import agent_writer
-from memory.erasure import erase_here
+from memory.documents.document import agent_writer
 from memory.errors import DatabaseBusy
 from memory.faults import commit_point
 from memory.ids import AgentId, ErasureId, PersonId
 from memory.kept import Kept
 from memory.migrations import Kind as FileKind
 from memory.migrations import prepare
+from memory.people.erasure import erase_here
 from memory.search import Domain, Query, search
 from memory.sqlite import Connection, connect
 
@@ -166,7 +166,7 @@ async def test_what_fails_is_tried_again_and_reading_goes_on(store: Database, mo
             raise failing.pop()
         late_indexes.index_waiting(tx)
 
-    monkeypatch.setattr(block_log, "index_waiting", late)
+    monkeypatch.setattr(storage, "index_waiting", late)
     await store.write(POINT, add("the walrus"))
     assert await store.read(hits("walrus"), indexed=True) == 0
     assert await store.read(hits("walrus"), indexed=True) == 1

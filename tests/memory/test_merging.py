@@ -8,9 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.audience import Trust
-from memory.block_log import CheckpointPolicy
-from memory.block_rows import load_block
-from memory.block_shortening import Limits
 from memory.blocks import (
     Author,
     Permission,
@@ -23,12 +20,15 @@ from memory.blocks import (
     set_item,
     write_block,
 )
+from memory.blocks.rows import load_block
+from memory.blocks.shortening import Limits
+from memory.blocks.storage import CheckpointPolicy
 from memory.database import Tx
-from memory.document import person_writer
+from memory.documents.document import person_writer
+from memory.documents.merging import lines_now
+from memory.documents.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.errors import BlockChanged, BlockRefused, Refused
 from memory.ids import TurnId
-from memory.merging import lines_now
-from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new, restart
 
 STATE = MapSchema(

@@ -13,7 +13,7 @@ from memory.database import Tx
 from memory.ids import PersonId, PlaceId
 from memory.inbox import Heard
 from memory.migrations import Kind, prepare
-from memory.parting import part
+from memory.people.parting import part
 from memory.requests import Request
 from memory.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, MAIN, NOON, STAR, begun, taken

@@ -7,12 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import containers
-from memory.block_history import by_agent, past_of_block, redo, revert, take_back, undo
-from memory.block_log import CheckpointPolicy
-from memory.block_repair import verify_block
-from memory.block_rows import load_block
-from memory.block_shortening import Limits
 from memory.blocks import (
     Block,
     add_item,
@@ -23,12 +17,18 @@ from memory.blocks import (
     set_field,
     set_item,
 )
-from memory.changes import SYSTEM, Writer, agent_writer, job_writer, person_writer
+from memory.blocks.history import by_agent, past_of_block, redo, revert, take_back, undo
+from memory.blocks.repair import verify_block
+from memory.blocks.rows import load_block
+from memory.blocks.shortening import Limits
+from memory.blocks.storage import CheckpointPolicy
 from memory.database import Tx
+from memory.documents import containers
+from memory.documents.changes import SYSTEM, Writer, agent_writer, job_writer, person_writer
+from memory.documents.part_items import Items, ItemSplice, item_splices
+from memory.documents.past import past_of
+from memory.documents.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from memory.errors import BlockRefused, Refused
-from memory.part_items import Items, ItemSplice, item_splices
-from memory.past import past_of
-from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new, restart
 
 AGENT, PERSON, JOB = agent_writer(ADA), person_writer(MIA), job_writer("sleep")

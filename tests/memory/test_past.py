@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from memory.agents import Agent, seed_agent
 from memory.audience import Scope, Trust, guild_audience
-from memory.block_damage import damage_since
-from memory.block_log import CheckpointPolicy
-from memory.block_repair import repair_block, verify_block
-from memory.block_rows import archives_of, load_block
-from memory.block_shortening import Limits
 from memory.blocks import Author, NewBlock, append_block, create_block, write_block
+from memory.blocks.damage import damage_since
+from memory.blocks.repair import repair_block, verify_block
+from memory.blocks.rows import archives_of, load_block
+from memory.blocks.shortening import Limits
+from memory.blocks.storage import CheckpointPolicy
 from memory.database import Tx
-from memory.document import SYSTEM, Writer, agent_writer, job_writer, person_writer
+from memory.documents.document import SYSTEM, Writer, agent_writer, job_writer, person_writer
+from memory.documents.past import Past, past_of
 from memory.errors import BlockCorrupt, Refused
 from memory.ids import AgentId, BlockId, GuildId, PersonId
 from memory.migrations import Kind, prepare
-from memory.past import Past, past_of
 from memory.sqlite import connect
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -27,9 +27,6 @@ from memory import (
     jobs,
     messages,
     outbox,
-    person_states,
-    person_times,
-    persons,
     presence,
     projects,
     reminders,
@@ -50,13 +47,14 @@ from memory.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.coordination import By
 from memory.database import Tx, Value, as_dict
-from memory.document import SYSTEM, agent_writer
+from memory.documents.document import SYSTEM, agent_writer
 from memory.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from memory.inbox import Heard, InRow
 from memory.jobs import NewJob
 from memory.messages import Said
 from memory.migrations import Kind, prepare
 from memory.outbox import NewRow
+from memory.people import hours, persons, states
 from memory.reminders import NewReminder
 from memory.requests import Request, Verdict
 from memory.sqlite import connect
@@ -283,8 +281,8 @@ def lived(tx: Tx) -> None:
     reminders.add(tx, NewReminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
     appointments.add(tx, NewEvent(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
-    person_states.put(tx, ANN, own, SECRET, NOON)
-    person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)
+    states.put(tx, ANN, own, SECRET, NOON)
+    hours.put(tx, (ANN,), hours.Times("UTC"), NOON)
     by = working.By.of_turn(tx, running, None, NOON)
     working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
     admission.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)

@@ -6,22 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from memory import archival, inbox, jobs, messages, outbox, persons, privacy, traces, turns
+from memory import archival, inbox, jobs, messages, outbox, traces, turns
 from memory.archival import NewEntry, Origin
 from memory.audience import Scope, Trust, person_audience
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, append_block, create_block
+from memory.blocks.warm import WarmBlocks
 from memory.database import Database, Tx
-from memory.document import SYSTEM, agent_writer
-from memory.erasure import Erased, compact, empty_log, erase_here
+from memory.documents.document import SYSTEM, agent_writer
 from memory.faults import commit_point
 from memory.ids import ErasureId, MessageId, PersonId, TurnId
 from memory.jobs import NewJob
 from memory.messages import Said
 from memory.migrations import Kind, prepare
-from memory.privacy import Choice
+from memory.people import persons, privacy
+from memory.people.erasure import Erased, compact, empty_log, erase_here
+from memory.people.privacy import Choice
 from memory.sqlite import connect
 from memory.turns import Turn, TurnMoved
-from memory.warm_blocks import WarmBlocks
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, row_of, taken
 
 SETUP = commit_point("tests.privacy")

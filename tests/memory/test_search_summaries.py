@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from memory import erasure, messages, summaries
+from memory import messages, summaries
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.database import Value
 from memory.ids import AgentId, ErasureId, MessageId, TurnId, new_id
+from memory.people import erasure
 from memory.search import Domain, Hit, Query, Results, search
 from memory.summaries import AgentSummary, Compaction, ConstellationSummary, Span
 from tests.memory.finding import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, opened

@@ -7,9 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import containers
-from memory.block_log import open_block
-from memory.block_repair import verify_block
 from memory.blocks import (
     BlockType,
     Permission,
@@ -24,10 +21,21 @@ from memory.blocks import (
     set_item,
     set_viewport,
 )
+from memory.blocks.repair import verify_block
+from memory.blocks.storage import open_block
 from memory.database import Tx
-from memory.document import SYSTEM, BlobKind, BlockDocument, Stamp, agent_writer, job_writer, person_writer, seal
-from memory.errors import BlockRefused, BlockTooLong, Refused
-from memory.schemas import (
+from memory.documents import containers
+from memory.documents.document import (
+    SYSTEM,
+    BlobKind,
+    BlockDocument,
+    Stamp,
+    agent_writer,
+    job_writer,
+    person_writer,
+    seal,
+)
+from memory.documents.schemas import (
     CompositeSchema,
     Field,
     FieldType,
@@ -43,6 +51,7 @@ from memory.schemas import (
     parse_schema,
     view,
 )
+from memory.errors import BlockRefused, BlockTooLong, Refused
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
 
 MOOD = MapSchema(

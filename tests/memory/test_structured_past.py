@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.block_history import by_agent, past_to_go_back, redo, revert, roll_back, undo, write
-from memory.block_log import CheckpointPolicy
-from memory.block_repair import verify_block
-from memory.block_rows import archives_of, load_block
-from memory.block_shortening import Limits
 from memory.blocks import Block, add_item, append_to_field, find_block, remove_item, set_field, set_item
-from memory.changes import EDIT, Change, Shown, Stamp, Step, difference, played
-from memory.containers import remove_item as drop_item
-from memory.containers import set_value
+from memory.blocks.history import by_agent, past_to_go_back, redo, revert, roll_back, undo, write
+from memory.blocks.repair import verify_block
+from memory.blocks.rows import archives_of, load_block
+from memory.blocks.shortening import Limits
+from memory.blocks.storage import CheckpointPolicy
 from memory.database import Tx
-from memory.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
+from memory.documents.changes import EDIT, Change, Shown, Stamp, Step, difference, played
+from memory.documents.containers import remove_item as drop_item
+from memory.documents.containers import set_value
+from memory.documents.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
+from memory.documents.past import Past, past_of
+from memory.documents.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
+from memory.documents.targets import every_target
 from memory.errors import BlockRefused, BlockTooLong, Refused
 from memory.ids import BlockId
-from memory.past import Past, past_of
-from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
-from memory.targets import every_target
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
 
 WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"), SYSTEM)

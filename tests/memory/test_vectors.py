@@ -14,7 +14,7 @@ from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audienc
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.clock import to_text
 from memory.database import Tx
-from memory.document import SYSTEM, agent_writer
+from memory.documents.document import SYSTEM, agent_writer
 from memory.embedding import Embedding, to_vector
 from memory.errors import Refused
 from memory.ids import AgentId, GuildId, PlaceId

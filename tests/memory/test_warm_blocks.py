@@ -17,9 +17,6 @@ from loro import VersionRange
 
 from memory.agents import Agent, seed_agent
 from memory.audience import Scope, Trust, guild_audience
-from memory.block_log import CheckpointPolicy, erase_person
-from memory.block_repair import repair_block, verify_block
-from memory.block_rows import load_block
 from memory.blocks import (
     Author,
     Block,
@@ -33,13 +30,16 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
+from memory.blocks.repair import repair_block, verify_block
+from memory.blocks.rows import load_block
+from memory.blocks.storage import CheckpointPolicy, erase_person
+from memory.blocks.warm import MOST_DOCUMENTS, MOST_WEIGHT, OpenBlock, WarmBlocks
 from memory.database import Database, Rows, Tx
-from memory.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
+from memory.documents.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
 from memory.errors import BlockTooLong
 from memory.faults import commit_point, faults
 from memory.ids import AgentId, BlockId, GuildId, PersonId, TurnId
 from memory.sqlite import Connection, connect
-from memory.warm_blocks import MOST_DOCUMENTS, MOST_WEIGHT, OpenBlock, WarmBlocks
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, 123_456, tzinfo=UTC)
 MIGRATIONS = Path(__file__).parents[2] / "migrations" / "constellation"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.changes import Change, Deed, Note, Splice, Step, Writer, played
+from memory.documents.changes import Change, Deed, Note, Splice, Step, Writer, played
+from memory.documents.runs import Run, Sight
+from memory.documents.weave import Plan, Weave
 from memory.errors import BlockCorrupt
-from memory.runs import Run, Sight
-from memory.weave import Plan, Weave
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MIA, JOB = Writer("person:mia"), Writer("job:sleep")

@@ -7,7 +7,7 @@ from memory.archival import Entry, NewEntry, Origin
 from memory.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
 from memory.blocks import CONSTELLATION_OWNER, NewBlock
 from memory.database import Tx
-from memory.document import SYSTEM
+from memory.documents.document import SYSTEM
 from memory.following import forget_derived, narrow_entry, narrow_message
 from memory.ids import MessageId, PersonId, PlaceId
 from memory.inbox import InRow

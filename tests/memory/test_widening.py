@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.block_history import Hand, by_hand, past_of_block, write
-from memory.block_shares import share_block, shares_of
 from memory.blocks import (
     Author,
     Block,
@@ -20,11 +18,13 @@ from memory.blocks import (
     set_field,
     visible_blocks,
 )
-from memory.changes import job_writer
+from memory.blocks.history import Hand, by_hand, past_of_block, write
+from memory.blocks.shares import share_block, shares_of
 from memory.database import Tx
+from memory.documents.changes import job_writer
+from memory.documents.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.errors import BlockExists, BlockRefused
 from memory.ids import PersonId, TurnId
-from memory.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.widening import widen_block
 from tests.memory.block_parts import ADA, BEA, DM, GUILD, IN_DM, MIA, NOW, author, blocks_store, made, new
 

@@ -9,7 +9,7 @@ import pytest
 from memory import archival
 from memory.archival import Entry, NewEntry, Origin
 from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.block_history import Hand
+from memory.blocks.history import Hand
 from memory.database import Tx
 from memory.errors import EntryNotFound, Refused
 from memory.ids import MessageId, PersonId, TurnId

@@ -13,8 +13,8 @@ from bot.tools.base import Arguments, Outcome, ToolContext
 from bot.turns.rates import Rates
 from memory.audience import Trust
 from memory.database import Rows, Tx
-from memory.erasure import begin_again
 from memory.ids import TurnId
+from memory.people.erasure import begin_again
 from sources.base import DeliveryFailed
 from tests.bot.groups.parts import Cast, Line, stages, told, who
 from tests.bot.parts import (

@@ -13,7 +13,7 @@ from memory import agents, blocks
 from memory.audience import Scope
 from memory.blocks import Author
 from memory.database import Tx
-from memory.document import agent_writer
+from memory.documents.document import agent_writer
 from sources.base import Place
 from tests.bot.groups.parts import Cast
 from tests.bot.groups.parts import agents as tables

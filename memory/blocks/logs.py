@@ -1,0 +1,92 @@
+"""The system's logs: blocks of type log that agents read and only the system writes, one of a kind for each audience.
+
+They hold what was done and how it went, never what was said: no words of anybody stand in them, so nothing in them
+has to be forgotten when somebody's words are. Each keeps its newest 200 entries and shows the last 10; the older ones
+are found by search.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from memory.audience import Audience, Scope, Trust
+from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
+from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.templates import described
+from memory.database import Tx
+from memory.documents import containers
+from memory.documents.document import SYSTEM, BlockDocument
+from memory.documents.log_entries import add_entry
+from memory.documents.schemas import Field, FieldType, LogSchema
+from memory.ids import AgentId, TurnId
+
+TOOLS, EVENTS, SUMMARIES = "tool_execution_log", "event_log", "compression_summaries"
+_KEPT, _SHOWN = 200, 10
+
+
+@dataclass(frozen=True)
+class _Log:
+    description: str
+    schema: LogSchema
+
+
+def _log(description: str, *fields: Field) -> _Log:
+    return _Log(description, LogSchema(fields=fields, display_limit=_SHOWN, max_entries=_KEPT))
+
+
+_LOGS: Mapping[str, _Log] = {
+    TOOLS: _log(
+        "Which tools its agent used here, and whether each worked",
+        Field(name="tool", required=True),
+        Field(name="operation"),
+        Field(name="worked", type=FieldType.BOOLEAN, required=True),
+    ),
+    EVENTS: _log("What happened here beside messages", Field(name="event", required=True)),
+    SUMMARIES: _log(
+        "When earlier talk left your view, and how; what it was is told at the beginning of the conversation",
+        Field(name="summary", required=True, description="how it left"),
+        Field(name="messages", type=FieldType.NUMBER, description="how many it stands for"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Logged:
+    """For whom a log is kept: the agent, those who hear its turn, and the turn that it happened in."""
+
+    agent: AgentId
+    audience: Audience
+    turn: TurnId | None = None
+    policy: CheckpointPolicy = DEFAULT_POLICY
+
+
+def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str, Any]], now: datetime) -> Block | None:
+    """Add entries to a log as one change, making it where there is none; None when there are no entries.
+
+    Raises Refused for an entry that does not fit the log's fields.
+    """
+    added = list(entries)
+    if not added:
+        return None
+    log = _LOGS[name]
+    block = NewBlock(
+        owner=logged.agent,
+        label=name,
+        description=described(log.description, log.schema),
+        audience=logged.audience,
+        trust=Trust.SYSTEM,
+        type=BlockType.LOG,
+        permission=Permission.READ_ONLY,
+        schema=log.schema,
+    )
+    ensure_block(tx, block, SYSTEM, now)
+
+    def add(found: Block, document: BlockDocument) -> None:
+        target = containers.target_of(found.schema, "")
+        for entry in added:
+            document.change(partial(add_entry, target=target, value=dict(entry), at=now, by=SYSTEM))
+
+    author = Author(logged.agent, Scope(logged.audience), SYSTEM, Trust.SYSTEM, now, logged.turn, policy=logged.policy)
+    return edit_block(tx, author, name, Operation.APPEND, add)

@@ -1,0 +1,183 @@
+"""Damage to a block's stored document: found, set aside, and the block built again from what is sound."""
+
+import functools
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+from memory.blocks.rows import (
+    archives_of,
+    checkpoint_of,
+    checkpoints,
+    head_of,
+    insert_checkpoint,
+    insert_update,
+    load_block,
+    peer_of,
+    updates_after,
+)
+from memory.blocks.warm import OpenBlock, WarmBlocks
+from memory.clock import to_text
+from memory.database import Row, Rows, Tx, Value
+from memory.documents import containers
+from memory.documents.document import SYSTEM, Blob, BlobKind, BlockDocument, Stamp, blob_digest, salvage
+from memory.documents.past import Archive, open_archive
+from memory.documents.schemas import TextSchema, parse_schema
+from memory.errors import BlockCorrupt, BlockNotFound, Refused
+from memory.ids import BlockId, snowflakes
+
+_log = structlog.get_logger(__name__)
+_STORED = {  # where each kind of blob lies, and the column with its number
+    BlobKind.UPDATE: ("memory_block_updates", "seq"),
+    BlobKind.CHECKPOINT: ("memory_block_checkpoints", "up_to_seq"),
+    BlobKind.ARCHIVE: ("memory_block_archives", "up_to_seq"),
+}
+
+
+def repair_block(tx: Tx, block: BlockId, now: datetime) -> tuple[str, ...]:
+    """Quarantine what cannot be read and rebuild the document; gives what was wrong, one line each.
+
+    What was found is noted for the owner. Raises BlockCorrupt, and changes nothing, when no checkpoint and no first
+    update is sound.
+    """
+    tx.kept(WarmBlocks).take(block)  # it may hold changes that are lost
+    findings = [*_repair_document(tx, block, now), *_repair_archives(tx, block, now)]
+    if findings:
+        note_damage(tx, block, findings, "repaired", now)
+        _log.warning("block repaired", block=block, repairs=findings)
+    return tuple(findings)
+
+
+def _repair_document(tx: Tx, block: BlockId, now: datetime) -> list[str]:
+    try:
+        load_block(tx, block, None)
+    except BlockCorrupt:
+        head, found = head_of(tx, block), salvage(checkpoints(tx, block), updates_after(tx, block, after=0))
+    else:
+        return []
+    if found is None:
+        return _begin_anew(tx, head, now)
+    for blob, reason in found.bad:
+        _quarantine(tx, head, blob, reason, now)
+    repairs = [reason for _, reason in found.bad]
+    expected = head["next_seq"] - 1
+    if found.reached < expected:
+        repairs.append(f"changes {found.reached + 1} to {expected} are lost")
+        # Their operations' numbers are given again, so the same peers must not give them.
+        tx.run("DELETE FROM memory_block_writers WHERE block_id = ?", (block,))
+    _restore(tx, head, found.document, now)
+    return repairs
+
+
+def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
+    """Nothing stored can be read: a new document of what was shown last. The words stay, their past is lost."""
+    block = head["id"]
+    schema = parse_schema(tx.all("SELECT schema FROM memory_blocks WHERE id = ?", (block,))[0]["schema"])
+    for blob in (*checkpoints(tx, block), *updates_after(tx, block, after=0)):
+        _quarantine(tx, head, blob, "nothing stored of the block can be read", now)
+    tx.run("DELETE FROM memory_block_writers WHERE block_id = ?", (block,))
+    begin = None if isinstance(schema, TextSchema) else functools.partial(containers.begin, schema=schema, given={})
+    try:
+        _restore(tx, head, BlockDocument(), now, begin)
+    except Refused as error:
+        raise BlockCorrupt(
+            f"no stored change of block {block} can be read; its last text still stands, as it was shown ({error})"
+        ) from error
+    return ["no stored change could be read: it was begun anew from its last text, and its history is lost"]
+
+
+def _repair_archives(tx: Tx, block: BlockId, now: datetime) -> list[str]:
+    head, repairs = head_of(tx, block), list[str]()
+    for archive in archives_of(tx, block):
+        try:
+            open_archive(archive)
+        except BlockCorrupt as error:
+            blob = Blob(BlobKind.ARCHIVE, archive.up_to, archive.data, archive.digest)
+            _quarantine(tx, head, blob, str(error), now)
+            repairs.append(f"{error}: the history before change {archive.up_to + 1} is lost, the text is whole")
+    return repairs
+
+
+def note_damage(tx: Tx, block: BlockId, findings: Sequence[str], outcome: str, now: datetime) -> None:
+    """Write down what was found, for the owner to be told: 'repaired', or 'unreadable' where nothing helped."""
+    head = head_of(tx, block)
+    values: dict[str, Value] = {
+        "id": snowflakes.next(),
+        "block_id": block,
+        "findings": json.dumps(list(findings)),
+        "outcome": outcome,
+        "audience": head["audience"],
+        "at": to_text(now),
+    }
+    tx.insert("memory_block_repairs", values)
+
+
+def verify_block(rows: Rows, block: BlockId) -> list[str]:
+    """What is wrong with a block's stored document, one line each; empty when all is well. Changes nothing."""
+    problems: list[str] = []
+    try:
+        head = head_of(rows, block)
+        bad = [blob.seq for blob in updates_after(rows, block, after=0) if blob_digest(blob.data) != blob.digest]
+        problems += [f"update {seq} does not match its checksum" for seq in bad]
+        for row in rows.all("SELECT * FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq", (block,)):
+            problems += _checkpoint_problems(row)
+        for archive in archives_of(rows, block):
+            problems += _archive_problems(archive)
+        text = load_block(rows, block, None).document.text()
+    except (BlockCorrupt, BlockNotFound) as error:
+        return list(dict.fromkeys([*problems, str(error)]))  # an unsound blob shows up twice
+    if text != head["content"]:
+        problems.append(f"the text in the row ({len(head['content'])} characters) is not the document's ({len(text)})")
+    return problems
+
+
+def _checkpoint_problems(row: Row) -> list[str]:
+    try:
+        document = BlockDocument.load(checkpoint_of(row), [])
+    except BlockCorrupt as error:
+        return [str(error)]
+    return [] if document.frontier() == row["frontier"] else [f"checkpoint {row['up_to_seq']} is of another version"]
+
+
+def _archive_problems(archive: Archive) -> list[str]:
+    try:
+        open_archive(archive)
+    except BlockCorrupt as error:
+        return [str(error)]
+    return []
+
+
+def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> None:
+    values: dict[str, Value] = {
+        "block_id": head["id"],
+        "seq": blob.seq,
+        "kind": blob.kind,
+        "blob": blob.data,
+        "reason": reason,
+        "audience": head["audience"],
+        "at": to_text(now),
+    }
+    tx.insert("memory_block_quarantine", values, ignore=True)
+    table, key = _STORED[blob.kind]
+    tx.run(f"DELETE FROM {table} WHERE block_id = ? AND {key} = ?", (head["id"], blob.seq))
+
+
+def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime, begin: containers.Edit | None = None) -> None:
+    """Bring back what the rendered text still has, and start afresh from a checkpoint; `begin` makes a new document."""
+    block, stamp = head["id"], Stamp(SYSTEM, None, head["next_seq"], now)
+    document.act_as(peer_of(tx, block, SYSTEM))
+    if begin is not None:
+        document.change(begin)
+    document.write(head["content"])
+    data = document.commit(stamp)
+    if data:
+        insert_update(tx, block, head["audience"], stamp, data)
+        text = document.text()  # a structured block keeps beside its fields what was lost
+        tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
+    else:
+        stamp = Stamp(SYSTEM, None, head["next_seq"] - 1, now)
+    heading = (head["label"], head["description"])
+    opened = OpenBlock(block, heading, head["audience"], stamp.seq + 1, document, 0, 0, now, 0)
+    insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)

@@ -1,0 +1,171 @@
+"""The rows in which a block's document lies: updates, checkpoints, archives, and the numbers of its writers."""
+
+import secrets
+from datetime import datetime
+
+from memory.blocks.warm import OpenBlock
+from memory.clock import from_text, to_text
+from memory.database import Row, Rows, Tx, Value
+from memory.documents.document import Base, Blob, BlobKind, BlockDocument, Stamp, UnsoundBlob, Writer, seal
+from memory.documents.packing import pack
+from memory.documents.past import Archive
+from memory.errors import BlockNotFound
+from memory.ids import BlockId
+
+EVERYBODY = Writer("*")
+"""Stands for all who wrote in a block since it got long."""
+_PEER_BITS = 63  # SQLite's integers are signed
+
+
+def head_of(rows: Rows, block: BlockId) -> Row:
+    """The block's own row, as far as its document is concerned. Raises BlockNotFound."""
+    columns = "id, label, description, audience, next_seq, content, created_at"
+    found = rows.one(f"SELECT {columns} FROM memory_blocks WHERE id = ?", (block,))
+    if found is None:
+        raise BlockNotFound(f"there is no block {block}")
+    return found
+
+
+def checkpoint_of(row: Row) -> Blob:
+    """A stored checkpoint."""
+    base = Base(row["base_seq"], row["base_text"])
+    return Blob(BlobKind.CHECKPOINT, row["up_to_seq"], row["snapshot"], row["digest"], base)
+
+
+def checkpoints(rows: Rows, block: BlockId) -> list[Blob]:
+    """The newest first."""
+    found = rows.all("SELECT * FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq DESC", (block,))
+    return [checkpoint_of(row) for row in found]
+
+
+def updates_after(rows: Rows, block: BlockId, after: int) -> list[Blob]:
+    """The updates after that one, oldest first."""
+    found = rows.all(
+        "SELECT seq, update_blob, digest FROM memory_block_updates WHERE block_id = ? AND seq > ? ORDER BY seq",
+        (block, after),
+    )
+    return [Blob(BlobKind.UPDATE, row["seq"], row["update_blob"], row["digest"]) for row in found]
+
+
+def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
+    """The newest checkpoint and every update after it; raises UnsoundBlob for any that is bad or missing."""
+    head = head_of(rows, block)
+    row = rows.one(
+        "SELECT up_to_seq, snapshot, digest, base_seq, base_text, created_at FROM memory_block_checkpoints"
+        " WHERE block_id = ? ORDER BY up_to_seq DESC LIMIT 1",
+        (block,),
+    )
+    base = None if row is None else checkpoint_of(row)
+    start = 0 if base is None else base.seq
+    updates = updates_after(rows, block, start)
+    missing = set(range(start + 1, head["next_seq"])) - {blob.seq for blob in updates}
+    if missing:
+        raise UnsoundBlob(BlobKind.UPDATE, min(missing), "is missing")
+    return OpenBlock(
+        id=block,
+        heading=(head["label"], head["description"]),
+        audience=head["audience"],
+        next_seq=head["next_seq"],
+        document=BlockDocument.load(base, updates, peer),
+        pending=len(updates),
+        pending_bytes=sum(len(blob.data) for blob in updates),
+        checkpointed_at=from_text(head["created_at"] if row is None else row["created_at"]),
+        checkpoint_bytes=0 if base is None else len(base.data),
+    )
+
+
+def peer_of(tx: Tx, block: BlockId, writer: Writer) -> int:
+    """The writer's own Loro peer in this block, given once; or the one that all share since the block got long."""
+    row = tx.one(
+        "SELECT peer FROM memory_block_writers WHERE block_id = ? AND writer IN (?, ?) "
+        "ORDER BY writer = ? DESC LIMIT 1",
+        (block, writer, EVERYBODY, EVERYBODY),
+    )
+    return _new_peer(tx, block, writer) if row is None else int(row["peer"])
+
+
+def share_peer(tx: Tx, block: BlockId) -> None:
+    """Let all writers of a block act as one peer from now on, since its document has to be cut some time.
+
+    Loro 1.17 cuts no history in which two peers have changes on both sides of the cut: it goes back to where the
+    second one began. Whoever made a change is in its message.
+    """
+    if tx.one("SELECT 1 FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, EVERYBODY)) is None:
+        _new_peer(tx, block, EVERYBODY)
+
+
+def _new_peer(tx: Tx, block: BlockId, writer: Writer) -> int:
+    while True:  # until the number is one that no other writer of the block has
+        peer = secrets.randbits(_PEER_BITS)
+        values: dict[str, Value] = {"block_id": block, "writer": writer, "peer": peer}
+        if tx.insert("memory_block_writers", values, ignore=True):
+            return peer
+
+
+def insert_update(tx: Tx, block: BlockId, audience: str, stamp: Stamp, data: bytes) -> None:
+    """Store one change."""
+    blob = seal(BlobKind.UPDATE, stamp.seq, data)
+    tx.run(
+        "INSERT INTO memory_block_updates (block_id, seq, update_blob, digest, byte_size, source, audience, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (block, blob.seq, blob.data, blob.digest, len(data), stamp.writer, audience, to_text(stamp.at)),
+    )
+
+
+def insert_checkpoint(tx: Tx, opened: OpenBlock, stamp: Stamp, data: bytes, base: Base) -> None:
+    """Store a snapshot of the document, whose history begins at `base`."""
+    blob = seal(BlobKind.CHECKPOINT, stamp.seq, pack(data), base)
+    values: dict[str, Value] = {
+        "block_id": opened.id,
+        "up_to_seq": blob.seq,
+        "snapshot": blob.data,
+        "digest": blob.digest,
+        "frontier": opened.document.frontier(),
+        "base_seq": base.version,
+        "base_text": base.text,
+        "audience": opened.audience,
+        "created_at": to_text(stamp.at),
+    }
+    tx.insert("memory_block_checkpoints", values)
+
+
+def archives_of(rows: Rows, block: BlockId, after: int = 0) -> list[Archive]:
+    """The archives with changes after a version, oldest first."""
+    found = rows.all(
+        "SELECT after_seq, up_to_seq, blob, digest FROM memory_block_archives"
+        " WHERE block_id = ? AND up_to_seq > ? ORDER BY up_to_seq",
+        (block, after),
+    )
+    return [Archive(row["after_seq"], row["up_to_seq"], row["blob"], row["digest"]) for row in found]
+
+
+def archived_up_to(rows: Rows, block: BlockId) -> int:
+    """The newest change that lies in an archive; 0 when none does."""
+    row = rows.one("SELECT max(up_to_seq) AS seq FROM memory_block_archives WHERE block_id = ?", (block,))
+    return 0 if row is None or row["seq"] is None else int(row["seq"])
+
+
+def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datetime, now: datetime) -> None:
+    """Store an archive, whose last change was made then."""
+    values: dict[str, Value] = {
+        "block_id": opened.id,
+        "up_to_seq": archive.up_to,
+        "after_seq": archive.after,
+        "blob": archive.data,
+        "digest": archive.digest,
+        "newest_at": to_text(newest_at),
+        "audience": opened.audience,
+        "created_at": to_text(now),
+    }
+    tx.insert("memory_block_archives", values)
+
+
+def sealed_of(rows: Rows, block: BlockId) -> int:
+    """The version up to which only the owner undoes: words were taken out of the block then."""
+    row = rows.one("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (block,))
+    return 0 if row is None else int(row["sealed_seq"])
+
+
+def version_of(rows: Rows, block: BlockId) -> int:
+    """The version a block is at: the number of its newest change."""
+    return int(head_of(rows, block)["next_seq"]) - 1

@@ -1,0 +1,122 @@
+"""What people chose about what is kept of them, their identities, and their erasures: rows of global.db.
+
+A choice and the record of an erasure hold the person's id and nothing that they said; they outlive an erasure, since
+an opt-out that erasing ends would be none.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memory.clock import to_text
+from memory.database import Row, Rows, Tx, Value, as_dict
+from memory.ids import ErasureId, PersonId, snowflakes
+from memory.people.identities import drop_empty
+
+
+class Choice(StrEnum):
+    """Why nothing that a person says is stored or answered. Both last until they are ended by the person."""
+
+    PAUSED = "paused"
+    OPTED_OUT = "opted_out"
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """One erasure; `receipt` is empty until it is done."""
+
+    id: ErasureId
+    person: PersonId
+    asked_by: PersonId
+    begun_at: str
+    done_at: str
+    receipt: Mapping[str, Any]
+
+    @property
+    def done(self) -> bool:
+        return bool(self.done_at)
+
+
+def choices(rows: Rows) -> dict[PersonId, tuple[Choice, str]]:
+    """Everybody's choice, and since when it holds."""
+    found = rows.all("SELECT person_id, choice, since FROM privacy_choices")
+    return {PersonId(row["person_id"]): (Choice(row["choice"]), row["since"]) for row in found}
+
+
+def choose(tx: Tx, person: PersonId, choice: Choice | None, now: datetime) -> None:
+    """Store a choice; None ends the one that holds. The commit of this must be durable."""
+    tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (person,))
+    if choice is not None:
+        tx.insert("privacy_choices", {"person_id": person, "choice": choice, "since": to_text(now)})
+
+
+def begin_erasure(tx: Tx, person: PersonId, asked_by: PersonId, now: datetime) -> Erasure:
+    """Write down that a person is to be erased, or give the erasure that is under way. Must be durable."""
+    values: dict[str, Value] = {"id": snowflakes.next(), "person_id": person, "asked_by": asked_by}
+    tx.insert("erasures", {**values, "status": "begun", "begun_at": to_text(now)}, ignore=True)
+    row = tx.one("SELECT * FROM erasures WHERE person_id = ? AND status = 'begun'", (person,))
+    if row is None:  # the id was given twice
+        raise ValueError(f"the erasure of {person} could not be begun")
+    return _erasure(row)
+
+
+def open_erasures(rows: Rows) -> list[Erasure]:
+    """Those that were begun and are not done, oldest first."""
+    return [_erasure(row) for row in rows.all("SELECT * FROM erasures WHERE status = 'begun' ORDER BY id")]
+
+
+def finish_erasure(tx: Tx, identifier: ErasureId, receipt: Mapping[str, Any], now: datetime) -> None:
+    """Store what came of an erasure: numbers and names of files, never words."""
+    sql = "UPDATE erasures SET status = 'done', done_at = ?, receipt = ? WHERE id = ?"
+    tx.run(sql, (to_text(now), json.dumps(dict(receipt), ensure_ascii=False), identifier))
+
+
+def erasures_of(rows: Rows, person: PersonId) -> list[Erasure]:
+    """A person's erasures, newest first."""
+    return [_erasure(row) for row in rows.all("SELECT * FROM erasures WHERE person_id = ? ORDER BY id DESC", (person,))]
+
+
+# ------------------------------------------------------------------------------------------- identities, as a store
+
+_TOLD = "person_id = :person OR other_id = :person"
+_LINKED = "id = :person OR provider || ':' || provider_id = :person"
+
+
+def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+    """The accounts and identities of a person, and the places that they gave to a constellation."""
+    users = rows.all("SELECT * FROM users WHERE id = :person", {"person": person})
+    linked = rows.all(f"SELECT * FROM user_identities WHERE {_LINKED}", {"person": person})
+    bound = rows.all("SELECT id, constellation_id, created_at FROM places WHERE bound_by = ?", (person,))
+    told = rows.all(f"SELECT person_id, other_id, expires_at FROM link_codes WHERE {_TOLD}", {"person": person})
+    return [as_dict(row) for row in (*users, *linked, *bound, *told)]
+
+
+def erase_person(tx: Tx, person: PersonId) -> int:
+    """Remove identities and the account; how many rows. The account of a constellation's owner keeps its bare id."""
+    gone = tx.run(f"DELETE FROM user_identities WHERE {_LINKED}", {"person": person})
+    gone += tx.run(f"DELETE FROM link_codes WHERE {_TOLD}", {"person": person})
+    drop_empty(tx)
+    sql = """DELETE FROM users WHERE id = :person AND id NOT IN (SELECT owner_id FROM constellations)
+             AND id NOT IN (SELECT user_id FROM user_identities)"""
+    gone += tx.run(sql, {"person": person})
+    tx.run("UPDATE users SET username = id WHERE id = ? AND username <> id", (person,))
+    return gone + tx.run("UPDATE places SET bound_by = 'somebody who was erased' WHERE bound_by = ?", (person,))
+
+
+def count_person(rows: Rows, person: PersonId) -> int:
+    """How many rows `export_person` gives."""
+    return len(export_person(rows, person))
+
+
+def _erasure(row: Row) -> Erasure:
+    return Erasure(
+        id=ErasureId(row["id"]),
+        person=PersonId(row["person_id"]),
+        asked_by=PersonId(row["asked_by"]),
+        begun_at=row["begun_at"],
+        done_at=row["done_at"] or "",
+        receipt=json.loads(row["receipt"]),
+    )
