@@ -10,9 +10,10 @@ from bot.desks.desk import Asker
 from bot.desks.remembering_names import MOMENTS, moment_said
 from bot.errors import ToolError, UserError
 from bot.policy import People
+from bot.tools.conditions import author_meant, category_meant, tags_meant
 from bot.tools.found import beside_data, nothing_searched, place_meant, why_data, why_found
 from bot.turns.kit import Understood, not_understood
-from memory import agents, inbox
+from memory import inbox
 from memory.audience import OWNER, Scope
 from memory.clock import Clock, to_text
 from memory.constellation import Constellations
@@ -31,7 +32,6 @@ PLACES: tuple[Domain, ...] = get_args(Domain)
 """Where one can look by name; without one it is looked in the usual ones."""
 ROLES: dict[Role, str] = {"user": "people", "assistant": "agents"}
 ME = "me"
-_NAMED = 20  # names that an error gives
 _OFFERED = 200  # names that can be chosen
 _OWNER_ASKER = Asker(PERSON, Scope(OWNER), is_owner=True)
 
@@ -108,21 +108,24 @@ class Searching:
             raise UserError("What you said yourself is of the role user; leave the role out, or name an agent.")
         zone = hours.zone_for(rows, self.people.selves(asker.person), self.zone)
         since, until = _times(wanted, self.clock(), zone)
-        return Query(
-            text=wanted.text,
-            agent=agent,
-            domains=domains,
-            talking=agent,
-            person=asker.person if mine else None,
-            author=None if mine else _author(rows, wanted.author.strip(), asker.scope),
-            role="user" if mine and "messages" in domains else role,
-            place=_place(rows, wanted.place.strip(), asker.scope),
-            since=since,
-            until=until,
-            category=_category(rows, wanted.category.strip(), domains, agent, asker.scope),
-            tags=_tags(rows, wanted.tags, domains, agent, asker.scope),
-            limit=wanted.limit,
-        )
+        try:
+            return Query(
+                text=wanted.text,
+                agent=agent,
+                domains=domains,
+                talking=agent,
+                person=asker.person if mine else None,
+                author=None if mine else author_meant(rows, wanted.author.strip(), asker.scope),
+                role="user" if mine and "messages" in domains else role,
+                place=_place(rows, wanted.place.strip(), asker.scope),
+                since=since,
+                until=until,
+                category=category_meant(rows, wanted.category.strip(), domains, agent, asker.scope),
+                tags=tags_meant(rows, wanted.tags, domains, agent, asker.scope),
+                limit=wanted.limit,
+            )
+        except ToolError as error:
+            raise UserError(str(error)) from error
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         async with self.constellations.use(self.house) as database:
@@ -209,47 +212,5 @@ def _day_after(said: str) -> str:
         return said
 
 
-def _author(rows: Rows, name: str, scope: Scope) -> str | None:
-    """A person or an agent by id or name. Raises UserError for a name that nobody had who spoke there."""
-    if not name or ":" in name:  # what has a colon is a person's id
-        return name or None
-    ours = {said for agent in agents.every_agent(rows) for said in (agent.id.casefold(), agent.name.casefold())}
-    if name.casefold() not in ours and not naming.has_spoken(rows, name, scope):
-        raise UserError(_unknown(f"Nobody called {name!r} said anything", naming.speakers(rows, scope, _NAMED)))
-    return name
-
-
 def _place(rows: Rows, name: str, scope: Scope) -> PlaceId | None:
-    try:
-        return place_meant(inbox.known_places(rows, scope), name).id if name else None
-    except ToolError as error:
-        raise UserError(str(error)) from error
-
-
-def _category(rows: Rows, name: str, domains: frozenset[Domain], agent: AgentId | None, scope: Scope) -> str | None:
-    """Raises UserError for one that nothing has, unless what is asked has none at all."""
-    if not name or not domains & {"archival", "facts"}:
-        return name or None
-    known, wanted = naming.categories(rows, domains, agent, scope), name.casefold()
-    if not any(each.casefold() == wanted or each.casefold().startswith(f"{wanted}/") for each in known):
-        raise UserError(_unknown(f"There is no category {name!r}", known))
-    return name
-
-
-def _tags(
-    rows: Rows, names: tuple[str, ...], domains: frozenset[Domain], agent: AgentId | None, scope: Scope
-) -> tuple[str, ...]:
-    """Likewise. What is no tag as a whole is several, with commas between."""
-    known = naming.tags(rows, agent, scope) if any(names) and "archival" in domains else []
-    there = {each.casefold() for each in known}
-    whole = ([name] if name.strip().casefold() in there else name.split(",") for name in names)
-    wanted = tuple(filter(None, (each.strip() for part in whole for each in part)))
-    missing = next((each for each in wanted if each.casefold() not in there), "")
-    if missing and "archival" in domains:
-        raise UserError(_unknown(f"There is no tag {missing!r}", known))
-    return wanted
-
-
-def _unknown(said: str, known: Sequence[str]) -> str:
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    return f"{said} that you may know here; there are: {', '.join(known[:_NAMED]) or 'none'}{more}."
+    return place_meant(inbox.known_places(rows, scope), name).id if name else None

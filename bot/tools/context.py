@@ -52,6 +52,10 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "share": ("agent",),
     "unshare": ("agent",),
 }
+_INSTEAD = {
+    "write": "; to empty a text, use edit_range from its first line to its last, without content",
+    "set_field": "; a block that is one list takes its items as value, and [] empties it",
+}
 
 
 class ContextArguments(Arguments):
@@ -88,7 +92,7 @@ class ContextArguments(Arguments):
                 "puts content in place of all of it; append adds content"
             )
         if missing:
-            raise ValueError(f"{self.operation} needs {' and '.join(missing)}")
+            raise ValueError(f"{self.operation} needs {' and '.join(missing)}{_INSTEAD.get(self.operation, '')}")
         first, last = self.first_line, self.last_line
         if self.operation == "viewport" and first is not None and last is not None and last < first:
             raise ValueError(f"line {last} is before line {first}; without last_line you see all from first_line on")

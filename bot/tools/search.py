@@ -9,6 +9,7 @@ from bot.errors import ToolError
 from bot.policy import Caution
 from bot.quoting import plain
 from bot.tools.base import Arguments, Outcome, ToolContext, UseKind
+from bot.tools.conditions import author_meant, category_meant, tags_meant
 from bot.tools.found import (
     NEWEST,
     beside_data,
@@ -121,7 +122,8 @@ class SearchTool:
 
 
 def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Query:
-    """What the arguments ask for. Raises ToolError for files of which the agent has none, or that have rules."""
+    """What the arguments ask for. Raises ToolError for files of which the agent has none, or that have rules,
+    and for names that nothing has."""
     turn, agent, mine = context.turn, context.agent, arguments.author == "me"
     if arguments.domain == "files":
         if not agent.files:
@@ -136,13 +138,13 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
         domains=domains,
         talking=agent.id if arguments.domain == "conversations" else None,
         person=turn.person if mine else None,
-        author=None if mine or not arguments.author else arguments.author,
+        author=None if mine else author_meant(rows, arguments.author.strip(), turn.scope),
         role="user" if mine and "messages" in domains else arguments.role,
         place=place,
         since=_utc(arguments.since),
         until=_utc(arguments.until),
-        category=arguments.category or None,
-        tags=arguments.tags,
+        category=category_meant(rows, arguments.category.strip(), domains, agent.id, turn.scope),
+        tags=tags_meant(rows, arguments.tags, domains, agent.id, turn.scope),
         limit=arguments.limit,
         meaning=context.meaning,
     )

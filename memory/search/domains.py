@@ -105,10 +105,11 @@ def _living_entries(agent: AgentId | None) -> Condition:
 
 
 def _living_blocks(agent: AgentId | None) -> Condition:
+    living = "t.deleted_at IS NULL AND (t.content <> '' OR t.profile <> '')"  # an empty one tells nothing
     if agent is None:
-        return Condition("t.deleted_at IS NULL")
+        return Condition(living)
     shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
-    return Condition(f"t.deleted_at IS NULL AND (t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2)
+    return Condition(f"{living} AND (t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2)
 
 
 # A message belongs to the turn that answered it, or said it; those of a group's members share the one that waits for

@@ -271,7 +271,7 @@ async def test_a_block_that_is_one_list_is_set_without_a_field_and_not_emptied_b
             call("context", "2", operation="set_field", label="list"),
         )
         assert [ok for _text, ok in found] == [True, False]
-        assert "set_field needs field" in found[1][0]
+        assert "set_field needs field; a block that is one list takes its items as value" in found[1][0]
         assert (await contents(service))["list"] == "1. ham\n2. milk\n"
 
 
@@ -297,7 +297,7 @@ async def test_a_whole_new_text_is_for_blocks_that_are_one_text_and_seen_as_a_wh
     assert [ok for _text, ok in found] == [False, False, True, False]
     assert "edit_range writes those anew; viewport with first_line 1 shows all of it" in found[0][0]
     assert "name the field or section, or use set_field and add_item" in found[1][0]
-    assert "write needs content" in found[3][0]
+    assert "write needs content; to empty a text, use edit_range" in found[3][0]
     assert (now["list"], "Rain." in now["days"]) == (before["list"], True)
 
 

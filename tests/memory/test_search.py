@@ -212,6 +212,8 @@ def test_messages_that_were_compressed_away_are_still_found_and_tool_results_are
 def test_an_agent_searches_its_own_entries_and_the_blocks_it_can_see(world: World) -> None:
     world.keep("hamster", agent=MOON)
     own, common = world.block("hamster"), world.block("hamster", owner="_constellation_")
+    empty = world.block("")
+    world.tx.run("UPDATE memory_blocks SET profile = '' WHERE id = ?", (empty,))
     shared, hidden = world.block("hamster", owner=MOON), world.block("hamster", owner=MOON)
     grant = {"block_id": shared, "agent_id": STAR, "permission": "read_only", "attached_at": ""}
     world.tx.insert("shared_block_agents", grant)
