@@ -1,6 +1,7 @@
 """`carina chat`: a conversation at the terminal, with the running service or one of its own."""
 
 import asyncio
+import secrets
 import signal
 import sys
 import threading
@@ -313,4 +314,5 @@ def _greeting(config: Config) -> str:
 
 
 def _new_id(beginning: str = "terminal-") -> str:
-    return f"{beginning}{snowflakes.next()}"
+    """Also another than that of a command which begins in the same millisecond: the same one would be the same line."""
+    return f"{beginning}{snowflakes.next()}-{secrets.token_hex(4)}"

@@ -205,8 +205,8 @@ class Agenda:
     async def times(self, who: Approver) -> str:
         """By whose clocks somebody lives, in words."""
         found = await self._read(lambda rows: hours.of(rows, self.people.selves(who.person)))
-        hours = f"from {found.quiet_from} to {found.quiet_until}" if found.quiet_from else "none"
-        return f"Your clocks: {found.zone or f'{self.zone} (the house’s)'}. Quiet hours: {hours}."
+        quiet = f"from {found.quiet_from} to {found.quiet_until}" if found.quiet_from else "none"
+        return f"Your clocks: {found.zone or f'{self.zone} (the house’s)'}. Quiet hours: {quiet}."
 
     async def set_times(self, who: Approver, zone: str | None, quiet: tuple[str, str] | None) -> str:
         """Set somebody's zone, their quiet hours, or both; two empty texts end quiet hours. Raises UserError."""

@@ -7,12 +7,20 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 
-from bot.cli.chatting import Line, _Answered, _pass_on, _Stop
+from bot.chat import ONCE
+from bot.cli.chatting import Line, _Answered, _new_id, _pass_on, _Stop
+from memory.ids import snowflakes
 from sources.screen import ChatView
 from tests.bot.terminals import environment
 from tests.bot.test_cli import carina
+
+
+def test_commands_of_the_same_millisecond_say_two_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snowflakes, "next", lambda: 7)  # as two processes may
+    assert len({_new_id(ONCE) for _ in range(2)}) == 2
 
 
 def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -> None:
