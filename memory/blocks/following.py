@@ -249,6 +249,8 @@ def _calls_gone(
         for step in past.steps
         if step.change.seq in numbers
     ]
+    if past.held is not None:  # of a list the numbers of its items stand in its text, which nobody says again
+        written += [{word for word in words if not word.isdecimal()} for words in written]
     later = {step.change.turn for step in past.steps if step.change.seq > min(numbers)} - turns
     sql = """SELECT id, content, tool_args FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL
              AND batch_id IN (SELECT value FROM json_each(?))"""

@@ -56,6 +56,21 @@ def test_items_that_another_turn_carried_over_go_as_well(tx: Tx, items: list[str
     assert [row["tool_args"] for row in told] == ["{}"]
 
 
+def test_a_call_that_says_one_item_again_is_emptied_whatever_its_number(tx: Tx) -> None:
+    block(tx, "list", content="", schema=ListSchema())
+    theirs = author(begun(tx, taken(tx, 1, "my doctor is called quxalotl")).id)
+    blocks.set_field(tx, theirs, "list", "", ["p"])
+    blocks.set_field(tx, theirs, "list", "", ["quxalotl", "p"])
+    later = begun(tx, taken(tx, 2, "put it in order", person=BOB))
+    blocks.set_field(tx, author(later.id), "list", "", ["r", "quxalotl (kept)"])
+    said = Said(later.id, 1, later.place, STAR, BOB, "Star", "assistant", "", "discord", GUILD, Trust.AGENT, NOON)
+    messages.add_said(tx, replace(said, tool_call_id="c1", tool_name="context", tool_args='["r", "quxalotl (kept)"]'))
+    delete(tx, 1)
+    assert stands(tx, "list") == "1. r\n"
+    told = tx.all("SELECT tool_args FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (later.id,))
+    assert [row["tool_args"] for row in told] == ["{}"]
+
+
 def test_an_item_that_another_turn_mended_goes_and_one_that_was_there_before_goes_back(tx: Tx) -> None:
     block(tx, "list", content="", schema=ListSchema())
     block(tx, "rows", content="", schema=RECORDS)
